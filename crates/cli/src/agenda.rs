@@ -32,7 +32,8 @@ pub(crate) enum Next {
 }
 
 impl Agenda {
-    /// The steps of `course`, with as many clients as processes of this machine may have, or the agents of a fleet.
+    /// The steps of `course`, with as many clients as processes of this machine may have, or the agents of a
+    /// fleet.
     ///
     /// # Errors
     /// The first step has more: nothing would be measured.

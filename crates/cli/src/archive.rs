@@ -32,7 +32,8 @@ impl StoreArg {
         Store::open(&path(self.store.as_deref())?).map_err(failure)
     }
 
-    /// The run that is meant: a results file, or a run of the store by its id, the beginning of it, `@N` or `last`.
+    /// The run that is meant: a results file, or a run of the store by its id, the beginning of it, `@N` or
+    /// `last`.
     pub(crate) fn run(&self, reference: &str) -> Result<Run, Failure> {
         if Path::new(reference).is_file() {
             return read_file(Path::new(reference));
@@ -50,7 +51,8 @@ impl StoreArg {
     }
 }
 
-/// Returns whether a run's id can be the name of a file: what was imported may have any, which must not lead elsewhere.
+/// Returns whether a run's id can be the name of a file: what was imported may have any, which must not lead
+/// elsewhere.
 pub(crate) fn is_file_name(id: &str) -> bool {
     Path::new(id).file_name().is_some_and(|name| name == id)
 }
@@ -115,7 +117,8 @@ pub(crate) struct RunArchive {
 }
 
 impl RunArchive {
-    /// As the flags say. A store that was named is tried now, so that a bad one is known before anything is measured.
+    /// As the flags say. A store that was named is tried now, so that a bad one is known before anything is
+    /// measured.
     pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
         let is_named = args.store.is_some();
         let path = args.store.clone().or_else(store::default_path).filter(|_| !args.no_store);
@@ -135,8 +138,8 @@ impl RunArchive {
         self.path.is_some()
     }
 
-    /// Keeps a run as far as it has come. A store that cannot be had, or that another process holds for too long, is not
-    /// tried again before the run has ended: its place is taken by a results file beside it.
+    /// Keeps a run as far as it has come. A store that cannot be had, or that another process holds for too
+    /// long, is not tried again before the run has ended: its place is taken by a results file beside it.
     pub(crate) fn keep_so_far(&mut self, run: &Run) {
         let Some(path) = self.path.clone() else { return };
         if self.beside.is_some() {
@@ -156,8 +159,8 @@ impl RunArchive {
         }
     }
 
-    /// Keeps a run that has ended; whether it is in the store. Unless a store was named, one that fails causes only a
-    /// remark.
+    /// Keeps a run that has ended; whether it is in the store. Unless a store was named, one that fails
+    /// causes only a remark.
     pub(crate) fn keep(&mut self, run: &Run) -> Result<bool, Failure> {
         let Some(path) = self.path.clone() else { return Ok(false) };
         let steps = self.steps;

@@ -35,7 +35,8 @@ impl BufferedOutput {
         self.push(Duration::ZERO)
     }
 
-    /// Waits for the reader to take the rest, as long as it takes something now and then. What it does not take is kept.
+    /// Waits for the reader to take the rest, as long as it takes something now and then. What it does not
+    /// take is kept.
     pub(crate) fn offer(&mut self, within: Duration) -> io::Result<()> {
         self.push(within)
     }
@@ -45,8 +46,8 @@ impl BufferedOutput {
         self.behind.len()
     }
 
-    /// Waits for the reader to take the rest, as long as it takes something now and then; whether it has all. Nothing more is
-    /// kept.
+    /// Waits for the reader to take the rest, as long as it takes something now and then; whether it has all.
+    /// Nothing more is kept.
     pub(crate) fn finish_within(&mut self, within: Duration) -> io::Result<bool> {
         let written = self.push(within);
         let is_whole = self.behind.is_empty();
@@ -54,7 +55,8 @@ impl BufferedOutput {
         written.map(|()| is_whole)
     }
 
-    /// Waits for the reader to take the rest, until the user interrupts that; whether it has all. Nothing more is kept.
+    /// Waits for the reader to take the rest, until the user interrupts that; whether it has all. Nothing
+    /// more is kept.
     pub(crate) fn finish(&mut self) -> io::Result<bool> {
         let before = interrupts::count();
         while !self.behind.is_empty() && interrupts::count() == before {

@@ -1,7 +1,7 @@
 //! The ceilings of the generator on this machine, as `throng calibrate` found and kept it.
 //!
-//! One file for each user, `$XDG_DATA_HOME/throng/calibration.json` (XDG Base Directory Specification). It holds for
-//! the machine and the program that it was measured with; on others it is passed over.
+//! One file for each user, `$XDG_DATA_HOME/throng/calibration.json` (XDG Base Directory Specification). It
+//! holds for the machine and the program that it was measured with; on others it is passed over.
 
 use std::fs;
 use std::io;

@@ -73,7 +73,8 @@ impl DialectArgs {
         }
     }
 
-    /// Returns whether an answer of the server's own is asked for, which broadcasts have in any case where nothing is said.
+    /// Returns whether an answer of the server's own is asked for, which broadcasts have in any case where
+    /// nothing is said.
     pub(crate) fn asks_reply(&self) -> bool {
         matches!(self.of_all.ack, Some(AckArg::Result | AckArg::Callback))
     }
@@ -248,7 +249,8 @@ fn augment(command: Command, flags: &'static [Shared], heading: &'static str) ->
                 let parser = ValueParser::from(clap::value_parser!(u64).range(min..=max));
                 arg.value_name(flag.value_name).value_parser(parser)
             }
-            // 0 is to be chosen only where it is the default: between two pings, it would leave no time for anything.
+            // 0 is to be chosen only where it is the default: between two pings, it would leave no time for
+            // anything.
             FlagKind::Time(0) => arg.value_name(flag.value_name).value_parser(units::time_ns),
             FlagKind::Time(_) => arg.value_name(flag.value_name).value_parser(units::interval_ns),
             FlagKind::Size(_) => arg.value_name(flag.value_name).value_parser(units::bytes),

@@ -22,7 +22,8 @@ fn pages() -> Vec<PathBuf> {
     files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
-/// The word, with a secret in place of the name of one that is not here: the seed of a key, which passes for any other.
+/// The word, with a secret in place of the name of one that is not here: the seed of a key, which passes for
+/// any other.
 fn known(word: String) -> String {
     let is_named = ["env:", "file:"].iter().any(|place| word.starts_with(place));
     if is_named { nkeys::KeyPair::new_user().seed().unwrap() } else { word }

@@ -20,7 +20,8 @@ pub(crate) struct EventLog {
     is_failure_told: bool,
 }
 
-/// Opens the file: a bad path is known before anything is measured, and an earlier log stays until the run can start.
+/// Opens the file: a bad path is known before anything is measured, and an earlier log stays until the run
+/// can start.
 pub(crate) fn open(path: &Path) -> Result<LogFile, Failure> {
     LogFile::open(path).map_err(cannot_write)
 }

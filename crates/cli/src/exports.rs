@@ -79,7 +79,8 @@ impl Exports {
         }
     }
 
-    /// A step was measured: seconds that have not been sent are sent now. No worker reports after the last one.
+    /// A step was measured: seconds that have not been sent are sent now. No worker reports after the last
+    /// one.
     pub(crate) fn handle_measured(&mut self, step: &Step) {
         let figures = Some(Arc::new(step.figures.explicit_buckets()));
         for second in &step.series {

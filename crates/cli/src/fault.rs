@@ -1,4 +1,5 @@
-//! `--fault` as text: clauses such as `drop=1/1000` or `delay=1s@99%100`, with commas between them; docs/FAULTS.md.
+//! `--fault` as text: clauses such as `drop=1/1000` or `delay=1s@99%100`, with commas between them;
+//! docs/FAULTS.md.
 
 use refserver::faults::{
     CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time, Wave,

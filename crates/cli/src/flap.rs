@@ -94,8 +94,8 @@ impl FlapArgs {
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
 
-    /// These, or where nothing is said, what an audit does: connections that last 10 to 20 seconds and end in each way, and
-    /// absences of two seconds.
+    /// These, or where nothing is said, what an audit does: connections that last 10 to 20 seconds and end in
+    /// each way, and absences of two seconds.
     pub(crate) fn or_usual(mut self) -> Self {
         const S: u64 = 1_000_000_000;
         self.flap.get_or_insert(Times { up_ns_min: 10 * S, up_ns_max: 20 * S, away_ns: Some(2 * S) });
@@ -120,7 +120,8 @@ impl FlapArgs {
         }
     }
 
-    /// The most links that a client has at once: of one that fell silent, the old end stays beside the new one.
+    /// The most links that a client has at once: of one that fell silent, the old end stays beside the new
+    /// one.
     pub(crate) fn links(&self) -> u64 {
         if self.flap_how.contains(&How::Silence) { 2 } else { 1 }
     }

@@ -209,7 +209,8 @@ pub(crate) fn full(command: Command) -> Command {
     })
 }
 
-/// A flag whose text, names of values and all, is on as few lines as it needs: clap would put it below the flag.
+/// A flag whose text, names of values and all, is on as few lines as it needs: clap would put it below the
+/// flag.
 fn compact(flag: Arg) -> Arg {
     let text = flag.get_long_help().or(flag.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");

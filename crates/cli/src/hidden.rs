@@ -1,5 +1,5 @@
-//! The hidden verbs by which throng starts itself: as a child process that works for a run, as the guard of a server
-//! ([`suite::guard`]), and with a command line that no other user may read.
+//! The hidden verbs by which throng starts itself: as a child process that works for a run, as the guard of a
+//! server ([`suite::guard`]), and with a command line that no other user may read.
 
 use std::env;
 use std::ffi::OsString;
@@ -40,7 +40,8 @@ pub(crate) fn run_guard() -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// The words, the program's name first: a line of JSON, as [`suite::measure`] and the pages of `throng ui` write it.
+/// The words, the program's name first: a line of JSON, as [`suite::measure`] and the pages of `throng ui`
+/// write it.
 pub(crate) fn read_words() -> Result<Vec<OsString>, Failure> {
     let mut line = String::new();
     let read = io::stdin().read_line(&mut line).map_err(io::Error::other);

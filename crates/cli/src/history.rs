@@ -1,4 +1,5 @@
-//! The history that `throng serve` keeps for clients that come back, as users write it: `100` messages, or `30s`.
+//! The history that `throng serve` keeps for clients that come back, as users write it: `100` messages, or
+//! `30s`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The files that a run reads its messages and its users from, each with a digest: a run that goes on later must read the same.
+//! The files that a run reads its messages and its users from, each with a digest: a run that goes on later
+//! must read the same.
 
 use std::collections::BTreeMap;
 use std::io;

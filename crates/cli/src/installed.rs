@@ -13,13 +13,14 @@ const TARGETS: &str = "targets";
 /// Their places, from the program's folder: of a package (`/usr/bin`, Homebrew's `bin`), and of the tarball.
 const PLACES: [&str; 2] = ["../share/throng", "share"];
 
-/// The folder of that name (`targets`, `suites`) in the working directory or the nearest above it, else the installed one.
+/// The folder of that name (`targets`, `suites`) in the working directory or the nearest above it, else the
+/// installed one.
 pub(crate) fn find_folder(name: &str, here: &Path) -> Option<PathBuf> {
     suite::find_folder(name, here).or_else(|| beside_program(name))
 }
 
-/// The nearest folder of targets, or the user's copy of the installed one: servers are installed in their target's folder,
-/// and a package's belongs to root.
+/// The nearest folder of targets, or the user's copy of the installed one: servers are installed in their
+/// target's folder, and a package's belongs to root.
 pub(crate) fn find_targets(here: &Path) -> Result<Option<PathBuf>, Failure> {
     if let Some(found) = suite::find_folder(TARGETS, here) {
         return Ok(Some(found));

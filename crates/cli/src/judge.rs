@@ -1,5 +1,5 @@
-//! Judges steps and runs: by the user's limits and those that always hold, what the generator can do here, and
-//! what speaks against the figures.
+//! Judges steps and runs: by the user's limits and those that always hold, what the generator can do here,
+//! and what speaks against the figures.
 
 use crew::Course;
 use load::StepOrder;

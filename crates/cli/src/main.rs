@@ -228,7 +228,8 @@ fn parse(words: &[OsString]) -> Cli {
     })
 }
 
-/// The mistakes that clap cannot know: `-q 50`, which is a rate to hey and oha, and an app file without a verb.
+/// The mistakes that clap cannot know: `-q 50`, which is a rate to hey and oha, and an app file without a
+/// verb.
 fn mistaken(words: &[String]) -> Option<Failure> {
     if let Some(file) = words.get(1).filter(|word| word.ends_with(".toml")) {
         let command = results::command_line(&["throng".to_owned(), "run".to_owned(), file.clone()]);

@@ -1,4 +1,5 @@
-//! The command to type next, chosen by what happened: the run's own command line with a flag more, or another value.
+//! The command to type next, chosen by what happened: the run's own command line with a flag more, or another
+//! value.
 
 use std::sync::OnceLock;
 
@@ -68,7 +69,8 @@ pub(crate) fn begin(grammar: fn() -> Command) {
     GRAMMAR.get_or_init(|| grammar);
 }
 
-/// The lines below NEXT: what to do, and a command that does it. Only commands that the command line takes are proposed.
+/// The lines below NEXT: what to do, and a command that does it. Only commands that the command line takes
+/// are proposed.
 pub(crate) fn lines(run: &Run) -> Vec<Suggestion> {
     let suggestion = |Next { what, words, .. }| Suggestion {
         what,
@@ -136,7 +138,8 @@ impl Line {
         self.with(long, format!("{}s", longer_ns.div_ceil(SECOND_NS)))
     }
 
-    /// The value within a word that is this flag: `--rate=5`, `-R5`; `Some(None)` if it is the next word, or there is none.
+    /// The value within a word that is this flag: `--rate=5`, `-R5`; `Some(None)` if it is the next word, or
+    /// there is none.
     fn given<'w>(flag: &Arg, word: &'w str) -> Option<Option<&'w str>> {
         Line::names(flag).iter().find_map(|name| {
             let rest = word.strip_prefix(name.as_str())?;
@@ -324,7 +327,8 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(line.to("ask_for_less", "try a rate that it may hold:"))
 }
 
-/// A search from a tenth of what failed finds what passes in a few steps; with roles, which a tenth may lack, from half.
+/// A search from a tenth of what failed finds what passes in a few steps; with roles, which a tenth may lack,
+/// from half.
 fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_answered =
         has_ended(run) || run.verdict.capacity.is_some() || ask_for_less(run, conclusion).is_some();
@@ -355,7 +359,8 @@ fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(Line::of(run)?.with_clients(clients / 2)?.to("try_fewer", "try half as many:"))
 }
 
-/// As many samples as are needed, and a fifth more for what comes late. A longer time brings messages, and no handshakes.
+/// As many samples as are needed, and a fifth more for what comes late. A longer time brings messages, and no
+/// handshakes.
 fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let has_more = run.scenario.facts().has_messages && conclusion.status() == Status::Passed;
     let step = heaviest_kept(run).filter(|_| has_more)?;

@@ -103,8 +103,8 @@ fn name(path: &Path) {
     stderr::line(format_args!("throng: report {}", path.display()));
 }
 
-/// Ids begin with the time, so that the oldest sort first. What a killed run has left half written goes, too. What cannot be
-/// deleted does no harm.
+/// Ids begin with the time, so that the oldest sort first. What a killed run has left half written goes, too.
+/// What cannot be deleted does no harm.
 fn forget_oldest(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let (mut pages, mut halves) = (Vec::new(), Vec::new());

@@ -20,11 +20,12 @@ use crate::publishing;
 use crate::security::Security;
 use crate::target::{self, Target};
 
-/// A step has drained when nothing has arrived for this long at least, or after that long, where no time is given.
+/// A step has drained when nothing has arrived for this long at least, or after that long, where no time is
+/// given.
 const QUIET_NS: u64 = 2_000_000_000;
 const DRAIN_TIMEOUT_NS: u64 = 30_000_000_000;
-/// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of which
-/// may be waiting to be free again.
+/// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of
+/// which may be waiting to be free again.
 pub(crate) const CLIENTS_PER_ADDR: u64 = 10_000;
 /// Source addresses on loopback when it is not known how many clients there will be.
 const ADDRS_MAX: u64 = 100;
@@ -148,8 +149,8 @@ fn login_servers(client_spec: &ClientSpec, security: &Security) -> Result<Vec<Lo
     urls.map(server).collect()
 }
 
-/// How long a client may take to become usable. Servers make the hash of a password slow on purpose, so that clients that log in
-/// have more time.
+/// How long a client may take to become usable. Servers make the hash of a password slow on purpose, so that
+/// clients that log in have more time.
 fn connect_timeout_ns(args: &RunArgs, client_spec: &ClientSpec) -> u64 {
     const USUAL_NS: u64 = 2_000_000_000;
     const WITH_LOGIN_NS: u64 = 30_000_000_000;

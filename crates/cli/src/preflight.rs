@@ -1,4 +1,5 @@
-//! One client tries first: what would stop all of them is told in a line, before anything is measured or kept.
+//! One client tries first: what would stop all of them is told in a line, before anything is measured or
+//! kept.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,8 @@ use crate::interrupts;
 use crate::request::{self, Request};
 use crate::secrets;
 
-/// Methods that change nothing (RFC 9110 §9.2.1): a request of these may be sent once more than was asked for.
+/// Methods that change nothing (RFC 9110 §9.2.1): a request of these may be sent once more than was asked
+/// for.
 const SAFE_METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
 /// Statuses of an answer that say that these requests are the wrong ones. Of all others a run tells.
 const WRONG_REQUEST: [u16; 5] = [401, 403, 404, 405, 407];
@@ -24,7 +26,8 @@ const TLS_ALERT: [u8; 2] = [21, 3];
 const SPEAKS_TLS: [&str; 3] =
     ["HTTPS port", "speaking plain HTTP to an SSL", "HTTP request to an HTTPS server"];
 
-/// Lets one client try the server of a request, unless that is our own or a fleet's, of which this machine may see nothing.
+/// Lets one client try the server of a request, unless that is our own or a fleet's, of which this machine
+/// may see nothing.
 pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     let Request { args, plan, target, .. } = &*request;
     if args.no_preflight || target.built_in_pid().is_some() || args.fleet.fleet.is_some() {
@@ -120,7 +123,8 @@ fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String
     }
 }
 
-/// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes on otherwise.
+/// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes
+/// on otherwise.
 fn other_dialect(plan: &Plan, result: &ProbeResult, heard: &str) -> Option<&'static str> {
     let spoken = plan.client_spec.dialect;
     let shown = DialectId::opening_with(heard)?;

@@ -34,8 +34,8 @@ pub(crate) fn threads_on(cpus: usize) -> u16 {
     cpus.clamp(1, THREADS_MAX) as u16
 }
 
-/// Processes that throng's own server needs for this many clients. The kernel deals connections out among them at
-/// random: with a tenth to spare, none runs out of files before the others.
+/// Processes that throng's own server needs for this many clients. The kernel deals connections out among
+/// them at random: with a tenth to spare, none runs out of files before the others.
 pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
     if clients <= per_process { 1 } else { (clients + clients / 10).div_ceil(per_process) }
 }

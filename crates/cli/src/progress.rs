@@ -34,8 +34,8 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Takes over SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. Other programs
-    /// are told through `exports`.
+    /// Takes over SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. Other
+    /// programs are told through `exports`.
     pub(crate) fn new(quiet: bool, exports: Exports, screen: Option<Screen>) -> Result<Self, Failure> {
         let interrupts = interrupts::install()?;
         let line = if quiet || screen.is_some() { ProgressBar::hidden() } else { live_line() };
@@ -102,7 +102,8 @@ impl Live {
         self.stop = true;
     }
 
-    /// Returns whether the run ends after what is under way: the user asked for that, or its output is no longer read.
+    /// Returns whether the run ends after what is under way: the user asked for that, or its output is no
+    /// longer read.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop || self.was_interrupted()
     }

@@ -1,10 +1,10 @@
 //! `--resume`: a run that was cut short goes on after its last whole step.
 //!
-//! Rules. Until a run has ended, the file that `--out` keeps says how many of its steps are whole. The same command line
-//! with `--resume` takes the newest such run of that directory, drops the step that was cut short, and goes on under the
-//! same id, on the same clock; where there is none, a run begins. So a command that is restarted as it is, whatever ended
-//! it, has every step once. Every run holds a lock on the directory, and one with `--resume` holds it alone: a run that is
-//! still under way cannot be continued.
+//! Rules. Until a run has ended, the file that `--out` keeps says how many of its steps are whole. The same
+//! command line with `--resume` takes the newest such run of that directory, drops the step that was cut
+//! short, and goes on under the same id, on the same clock; where there is none, a run begins. So a command
+//! that is restarted as it is, whatever ended it, has every step once. Every run holds a lock on the
+//! directory, and one with `--resume` holds it alone: a run that is still under way cannot be continued.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -28,8 +28,8 @@ const FLAG: &str = "--resume";
 /// One machine's memory differs from boot to boot by less than this part of it.
 const MEMORY_DIFFERENCE: u64 = 50;
 
-/// Holds the directory of `--out`, which is made now if it is not there, for this run: shared, or alone for one that may go on
-/// with another.
+/// Holds the directory of `--out`, which is made now if it is not there, for this run: shared, or alone for
+/// one that may go on with another.
 pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
     let Some(dir) = &args.out else { return Ok(None) };
     net::private::make_dir(dir).map_err(|error| {
@@ -118,7 +118,8 @@ fn changed(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> O
     then.iter().find(is_other).map(|(path, _)| path.clone())
 }
 
-/// Descriptions of two machines, if they are not one. Kernels are updated, and memory differs by what they keep for themselves.
+/// Descriptions of two machines, if they are not one. Kernels are updated, and memory differs by what they
+/// keep for themselves.
 fn other_machine(then: &Environment, now: &Environment) -> Option<[String; 2]> {
     let differs = |then: Option<u64>, now: Option<u64>| {
         then.zip(now).is_some_and(|(then, now)| then.abs_diff(now) > then / MEMORY_DIFFERENCE)

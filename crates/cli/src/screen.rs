@@ -1,7 +1,7 @@
 //! `--tui`: the run on the whole terminal while it is on.
 //!
-//! The screen is drawn on standard error, beside which standard output may go elsewhere. It is given back whenever
-//! something is to be printed, so that every step's lines end up where lines belong.
+//! The screen is drawn on standard error, beside which standard output may go elsewhere. It is given back
+//! whenever something is to be printed, so that every step's lines end up where lines belong.
 
 use std::io::{self, Stderr};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! Credentials stay private: results, reports and logs are shared. This is what the process knows of
-//! its own secrets: how they are shown, and which they are, so that nothing it says on standard error has one in it.
+//! Credentials stay private: results, reports and logs are shared. This is what the process knows of its own
+//! secrets: how they are shown, and which they are, so that nothing it says on standard error has one in it.
 
 pub(crate) mod given;
 mod key;
@@ -17,7 +17,8 @@ static FLAGS: OnceLock<Flags> = OnceLock::new();
 static MASK: OnceLock<Mask> = OnceLock::new();
 static KNOWN: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
 
-/// The process does what these words ask for, the program's name first: its own arguments, or what came over a pipe.
+/// The process does what these words ask for, the program's name first: its own arguments, or what came over
+/// a pipe.
 pub(crate) fn begin(words: Vec<OsString>) {
     WORDS.set(words).expect("a process has one command line");
 }

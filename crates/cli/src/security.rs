@@ -59,7 +59,8 @@ fn identity_in(cert: &Path, key: &Path) -> Result<TlsIdentity, Failure> {
     let chain = read(cert).map_err(|error| cannot("--cert", cert, error))?;
     let unusable = |error| cannot("--key", key, error);
     let key = Secret::from(read(key).map_err(unusable)?);
-    // By itself first, so that what is left is the certificate's fault, or that the two do not belong together.
+    // By itself first, so that what is left is the certificate's fault, or that the two do not belong
+    // together.
     net::tls::check_key(&key).map_err(unusable)?;
     net::tls::check_identity(&chain, &key).map_err(|error| cannot("--cert", cert, error))?;
     Ok(TlsIdentity { chain, key })

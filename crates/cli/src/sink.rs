@@ -85,7 +85,8 @@ impl Sink {
         })
     }
 
-    /// A step has ended. What is kept of it says that the run has not: whatever kills this process leaves that.
+    /// A step has ended. What is kept of it says that the run has not: whatever kills this process leaves
+    /// that.
     pub(crate) fn step(&mut self, run: &mut Run) {
         self.print_step(run, run.steps.len() - 1);
         let resume = self.out.is_some().then(|| "--resume goes on".to_owned());
@@ -200,8 +201,8 @@ impl Sink {
             .map(|error| Failure::could_not("write", format!("write {}", out.path().display()), error));
     }
 
-    /// Adds to the job's summary, and reports on standard error, where the runner looks for commands as well: standard
-    /// output belongs to --format.
+    /// Adds to the job's summary, and reports on standard error, where the runner looks for commands as well:
+    /// standard output belongs to --format.
     fn tell_github(&mut self, run: &Run) {
         let Some(path) = &self.github else { return };
         stderr::text(report::annotations(run));

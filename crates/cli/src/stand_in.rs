@@ -1,4 +1,5 @@
-//! JSON on standard output in place of what was asked for: programs that read it are told of an error there, too.
+//! JSON on standard output in place of what was asked for: programs that read it are told of an error there,
+//! too.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! Remarks on standard error. It may have no reader (`2>&1 | head -1`): that is no reason to end a run, and what
-//! is left to do (results, reports) is done all the same. `eprintln!` would panic.
+//! Remarks on standard error. It may have no reader (`2>&1 | head -1`): that is no reason to end a run, and
+//! what is left to do (results, reports) is done all the same. `eprintln!` would panic.
 
 use std::env;
 use std::fmt::Display;
@@ -11,7 +11,8 @@ use net::pipe;
 
 use crate::secrets;
 
-/// How long a remark waits for earlier ones to be read. After that there is no reader, and later remarks do not wait.
+/// How long a remark waits for earlier ones to be read. After that there is no reader, and later remarks do
+/// not wait.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 static IS_READ: AtomicBool = AtomicBool::new(true);
 

@@ -47,7 +47,8 @@ pub(crate) struct Target {
     pub(crate) userinfo: Option<(String, Secret)>,
 }
 
-/// The target of the flags: their URL, or the built-in server, in as many processes as this many clients need.
+/// The target of the flags: their URL, or the built-in server, in as many processes as this many clients
+/// need.
 pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
     if let Some(url) = &args.url {
         let find = || {
@@ -193,8 +194,8 @@ fn userinfo(url: &Url) -> Option<(String, Secret)> {
         .then(|| (decode(url.username()), decode(password).into()))
 }
 
-/// The addresses of a name. A name with several (`localhost` is often `::1` and 127.0.0.1, of which the server has
-/// one) is narrowed down to those that answer, if any does.
+/// The addresses of a name. A name with several (`localhost` is often `::1` and 127.0.0.1, of which the
+/// server has one) is narrowed down to those that answer, if any does.
 fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     let found = net::socket::resolve(name, port)
         .map_err(|error| Failure::could_not("find_host", format!("find the host {name:?}"), error))?;
@@ -242,7 +243,8 @@ impl Target {
         self.built_in.as_ref().map(BuiltIn::pid)
     }
 
-    /// Returns whether it is reached by an address of the 127.0.0.0/8 network, where source addresses are free to choose.
+    /// Returns whether it is reached by an address of the 127.0.0.0/8 network, where source addresses are
+    /// free to choose.
     pub(crate) fn is_ipv4_loopback(&self) -> bool {
         let is_loopback = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Inet(SocketAddr::V4(address)) if address.ip().is_loopback());
         self.endpoints.iter().all(is_loopback)

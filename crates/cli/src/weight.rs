@@ -6,8 +6,8 @@ use results::finding::Caveat;
 use results::finding::quantity::Bytes;
 use stats::fit::{self, Before, Growth};
 
-/// Adds the figure to the verdict, or the reason why there is none. `clients`: those that were there at the end of the load.
-/// `keeps_windows`: their compression does.
+/// Adds the figure to the verdict, or the reason why there is none. `clients`: those that were there at the
+/// end of the load. `keeps_windows`: their compression does.
 pub(crate) fn weigh(watch: &ServerWatch, clients: u64, keeps_windows: bool, verdict: &mut Verdict) {
     let found = fit::growth(watch.growth(), net::limits::page_bytes() as f64, watch.before());
     match found {
@@ -25,7 +25,8 @@ pub(crate) fn weigh(watch: &ServerWatch, clients: u64, keeps_windows: bool, verd
     }
 }
 
-/// Why nothing is said. `readings`: how many there were of the server's memory; `None`: it cannot be looked at.
+/// Why nothing is said. `readings`: how many there were of the server's memory; `None`: it cannot be looked
+/// at.
 fn why_not(found: Growth, readings: Option<usize>, before: Before) -> Option<Caveat> {
     Some(match (found, readings) {
         (Growth::Seen(_), _) => return None,

@@ -1,4 +1,5 @@
-//! Clients that are not like the others: those that only listen, those that read slowly, and those that leave while others come.
+//! Clients that are not like the others: those that only listen, those that read slowly, and those that leave
+//! while others come.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,8 @@ pub struct Slow {
     pub bytes_per_s: u64,
 }
 
-/// How often a slow client reads per second, unless it would then read more than this at once: then more often.
+/// How often a slow client reads per second, unless it would then read more than this at once: then more
+/// often.
 const READS_PER_S: u64 = 10;
 const READ_BYTES_MAX: u64 = 64 << 10;
 
@@ -46,7 +48,8 @@ pub struct Churn {
     pub share_per_s: f64,
 }
 
-/// Returns whether `client` is one of those that a share of all clients is: of the first n there are ⌊n·share⌋.
+/// Returns whether `client` is one of those that a share of all clients is: of the first n there are
+/// ⌊n·share⌋.
 pub(crate) fn is_picked(share: f64, client: u32) -> bool {
     // Without a draw: which clients are picked follows from the number alone, so every worker and the
     // coordinator agree on it.

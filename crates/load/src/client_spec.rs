@@ -33,7 +33,8 @@ pub struct LoginServer {
 pub struct TlsPlan {
     /// The name that the certificate must carry.
     pub server_name: String,
-    /// Authorities to trust instead of the system's, as the text of a PEM file: an agent opens no file that a plan names.
+    /// Authorities to trust instead of the system's, as the text of a PEM file: an agent opens no file that a
+    /// plan names.
     pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
@@ -92,8 +93,9 @@ pub struct ClientSpec {
 }
 
 impl ClientSpec {
-    /// Its name in results: the dialect, or a user's own app by the name they gave it and what carries it unless that
-    /// is a plain WebSocket; and the transport or HTTP/2 where one was chosen, e.g. `sockjs/xhr-polling`, `raw/http2`.
+    /// Its name in results: the dialect, or a user's own app by the name they gave it and what carries it
+    /// unless that is a plain WebSocket; and the transport or HTTP/2 where one was chosen, e.g.
+    /// `sockjs/xhr-polling`, `raw/http2`.
     pub fn dialect_name(&self) -> String {
         let app = self.of_dialect.app.as_ref().map(|app| app.name.as_str());
         let facts = self.dialect.facts();

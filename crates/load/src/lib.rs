@@ -1,7 +1,7 @@
 //! Plans of load, client by client: pure data and pure functions.
 //!
-//! A [`Plan`] says where to connect, how to speak and what to send; a [`StepOrder`] is one level of load of it.
-//! Command line, suite files and agents all produce or carry the same values, so that a thread, a child
+//! A [`Plan`] says where to connect, how to speak and what to send; a [`StepOrder`] is one level of load of
+//! it. Command line, suite files and agents all produce or carry the same values, so that a thread, a child
 //! process and a machine far away run exactly the same thing. A [`Pacer`] says when the k-th message is due;
 //! a [`Segment`] says which part of clients, slots and messages belongs to one worker.
 //!

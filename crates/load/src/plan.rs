@@ -22,7 +22,8 @@ pub struct Plan {
     pub endpoints: Vec<Endpoint>,
     /// Present for `wss://` and `https://`.
     pub tls: Option<TlsPlan>,
-    /// Servers that clients log in at, where that is not at the endpoints: as the app's file numbers them, from 1.
+    /// Servers that clients log in at, where that is not at the endpoints: as the app's file numbers them,
+    /// from 1.
     pub login_servers: Vec<LoginServer>,
     /// How to speak once connected.
     pub client_spec: ClientSpec,
@@ -52,8 +53,8 @@ pub struct Plan {
     pub clients_max: Option<u32>,
     /// When the run began, on the run's clock (ns): times in results count from here.
     pub epoch_ns: u64,
-    /// The wall clock at that moment, in nanoseconds since 1970: nothing is measured by it, but messages show it, and all
-    /// workers the same.
+    /// The wall clock at that moment, in nanoseconds since 1970: nothing is measured by it, but messages show
+    /// it, and all workers the same.
     pub unix_epoch_ns: u64,
     /// Seeds every worker's random numbers (masks, keys, choice of senders).
     pub seed: u64,
@@ -65,7 +66,8 @@ impl Plan {
         Senders::new(self.speakers, self.slow).of_roles(self.rooms.roles())
     }
 
-    /// The number that messages of this run carry, the same at all workers: of two runs at one server, each knows its own.
+    /// The number that messages of this run carry, the same at all workers: of two runs at one server, each
+    /// knows its own.
     pub fn run(&self) -> u16 {
         // The odd multiplier of SplitMix64 carries the lowest bits, which differ most, into the uppermost.
         let mixed = (self.unix_epoch_ns ^ self.epoch_ns.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -79,8 +81,8 @@ impl Plan {
         comes_back && self.tls.as_ref().is_some_and(|tls| tls.resumes)
     }
 
-    /// The plan of the connections over which rooms are told something from outside, if they are. With the clients they have
-    /// people and addresses in common.
+    /// The plan of the connections over which rooms are told something from outside, if they are. With the
+    /// clients they have people and addresses in common.
     pub fn of_publishers(&self) -> Option<Plan> {
         let Publishing { endpoints, tls, client_spec, .. } = &**self.publishing.as_ref()?;
         let people = Arc::clone(&self.client_spec.people);
@@ -141,8 +143,8 @@ pub struct Connecting {
 /// How long a step waits for what is still under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draining {
-    /// A step is drained when nothing has arrived for this long, and not for three times the longest answer …; `None`:
-    /// nothing short of the timeout is quiet enough.
+    /// A step is drained when nothing has arrived for this long, and not for three times the longest answer
+    /// …; `None`: nothing short of the timeout is quiet enough.
     pub quiet_ns: Option<u64>,
     /// … or after this long, whatever still arrives.
     pub timeout_ns: u64,
@@ -189,8 +191,8 @@ pub enum Load {
         /// How long.
         duration_ns: u64,
     },
-    /// Closed model: this many messages are under way at once; an answer frees the slot for the next, from a client
-    /// chosen at random among those that have room for another.
+    /// Closed model: this many messages are under way at once; an answer frees the slot for the next, from a
+    /// client chosen at random among those that have room for another.
     Closed {
         /// Messages under way over all workers.
         concurrency: u32,

@@ -6,8 +6,8 @@ const NS_PER_S: f64 = 1e9;
 /// Pieces of a schedule: so that it stays a plain value.
 pub const PIECES_MAX: usize = 6;
 
-/// Messages per second over time: pieces in which the rate goes from one value to another in a straight line, and then
-/// one rate for ever.
+/// Messages per second over time: pieces in which the rate goes from one value to another in a straight line,
+/// and then one rate for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
     pieces: [Piece; PIECES_MAX],
@@ -40,8 +40,8 @@ impl Schedule {
     /// One piece after another; the last one's final rate goes on.
     ///
     /// # Panics
-    /// If there are none or more than [`PIECES_MAX`], if a rate is negative or not finite, or if one is 0 at both ends
-    /// of a piece.
+    /// If there are none or more than [`PIECES_MAX`], if a rate is negative or not finite, or if one is 0 at
+    /// both ends of a piece.
     pub fn of(pieces: &[Piece]) -> Self {
         let rest_per_s = pieces.last().expect("a schedule has a piece").to_per_s;
         let mut schedule = Self { pieces: Default::default(), length: pieces.len() as u8, rest_per_s };
@@ -55,7 +55,8 @@ impl Schedule {
         schedule
     }
 
-    /// Returns whether it is as the constructors make it, with no rate above this: it may have come over a network.
+    /// Returns whether it is as the constructors make it, with no rate above this: it may have come over a
+    /// network.
     pub fn is_sound(&self, rate_per_s_max: f64) -> bool {
         let is_rate = |rate: f64| (0.0..=rate_per_s_max).contains(&rate);
         let is_piece = |piece: &Piece| {

@@ -25,8 +25,8 @@ impl Segment {
         total / workers + u32::from(worker < total % workers)
     }
 
-    /// This worker's share of `samples` when it has its [`share`](Self::share) of `slots`: in proportion to its
-    /// slots, all shares adding up to `samples`.
+    /// This worker's share of `samples` when it has its [`share`](Self::share) of `slots`: in proportion to
+    /// its slots, all shares adding up to `samples`.
     pub fn share_by_slots(&self, samples: u64, slots: u32) -> u64 {
         let first =
             (0..self.worker).map(|worker| u64::from(Self { worker, ..*self }.share(slots))).sum::<u64>();

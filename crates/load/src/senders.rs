@@ -5,7 +5,8 @@ use wire::people::{RoleAssignment, RoleKind};
 use crate::client_shares::{Slow, Speakers, is_picked};
 use crate::segment::Segment;
 
-/// The senders of a step: all clients but those that only listen, read slowly, or will drop their connection in its storm.
+/// The senders of a step: all clients but those that only listen, read slowly, or will drop their connection
+/// in its storm.
 #[derive(Clone, Debug)]
 pub struct Senders {
     speakers: f64,
@@ -96,7 +97,8 @@ impl Senders {
         has_one.into_iter().map(&mut part).collect()
     }
 
-    /// Returns whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉ speakers, so that there is one.
+    /// Returns whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉
+    /// speakers, so that there is one.
     pub fn sends(&self, client: u32) -> bool {
         let is_silent =
             |role_shares: &RoleShares| role_shares.shares[role_shares.role_assignment.role(client)] == 0.0;

@@ -19,8 +19,8 @@ pub fn cpus_of(pid: u32) -> usize {
     sched_getaffinity(Some(pid)).map_or(0, |set| set.count() as usize)
 }
 
-/// Lets the calling thread, and those it starts from now on, run only on `cpus`. An empty list, or one with no
-/// CPU of this machine in it, is an error.
+/// Lets the calling thread, and those it starts from now on, run only on `cpus`. An empty list, or one with
+/// no CPU of this machine in it, is an error.
 pub fn pin_current_thread(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for &cpu in cpus {

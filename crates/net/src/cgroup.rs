@@ -1,8 +1,8 @@
 //! Limits of control groups on a process, for containers get less than the machine has.
 //!
-//! Version 2 has one tree, version 1 one for each controller (cgroups(7)). A limit holds for all groups below it, so
-//! the tightest on the way to the root counts. Inside a container the path that `/proc/self/cgroup` gives may lie
-//! outside of what is mounted; the mounted root is then the container's own group.
+//! Version 2 has one tree, version 1 one for each controller (cgroups(7)). A limit holds for all groups below
+//! it, so the tightest on the way to the root counts. Inside a container the path that `/proc/self/cgroup`
+//! gives may lie outside of what is mounted; the mounted root is then the container's own group.
 
 pub mod quota;
 
@@ -58,7 +58,8 @@ fn read_from(mount: &Path, groups: &str) -> Cgroup {
     }
 }
 
-/// The limit with the least left, of the group and all above it; `controller` of version 1, or `None` for version 2.
+/// The limit with the least left, of the group and all above it; `controller` of version 1, or `None` for
+/// version 2.
 fn tightest(
     mount: &Path,
     groups: &str,

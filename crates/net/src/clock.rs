@@ -1,8 +1,8 @@
 //! The two clocks of a run: one that only moves forward, and the wall clock.
 //!
-//! The first need not be this machine's: an agent of a fleet works on its coordinator's, by an offset that is added at
-//! every reading. So does a run that goes on after its machine was started again. One process works for one run at a
-//! time, so the offset is the process's.
+//! The first need not be this machine's: an agent of a fleet works on its coordinator's, by an offset that is
+//! added at every reading. So does a run that goes on after its machine was started again. One process works
+//! for one run at a time, so the offset is the process's.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,8 +11,8 @@ use rustix::time::{ClockId, clock_gettime};
 /// The run's clock minus this machine's.
 static OFFSET_NS: AtomicI64 = AtomicI64::new(0);
 
-/// Nanoseconds of the run's clock: since an arbitrary point (boot), never stepping back, but when the offset is set
-/// anew. Every duration is measured with this.
+/// Nanoseconds of the run's clock: since an arbitrary point (boot), never stepping back, but when the offset
+/// is set anew. Every duration is measured with this.
 pub fn monotonic_ns() -> u64 {
     own_monotonic_ns().wrapping_add_signed(OFFSET_NS.load(Ordering::Relaxed))
 }
@@ -44,7 +44,8 @@ pub fn offset_ns() -> i64 {
     OFFSET_NS.load(Ordering::Relaxed)
 }
 
-/// Nanoseconds since the Unix epoch. May step in either direction; for timestamps that leave the process only.
+/// Nanoseconds since the Unix epoch. May step in either direction; for timestamps that leave the process
+/// only.
 pub fn realtime_ns() -> u64 {
     read(ClockId::Realtime)
 }

@@ -78,8 +78,8 @@ impl ErrorKind {
         }
     }
 
-    /// The name that reports use: lower case, words joined by `_`. Other errors are all `other`; the errno is in
-    /// the [`Display`](fmt::Display) form.
+    /// The name that reports use: lower case, words joined by `_`. Other errors are all `other`; the errno is
+    /// in the [`Display`](fmt::Display) form.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::Refused => "refused",

@@ -49,9 +49,10 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it is on the disk,
-/// and so is its name when this returns: a crash or a full disk leaves the old one whole (rename(2), fsync(2)). What others
-/// may read can be wherever the user likes: behind a link the file is replaced, and a pipe, a device or `/dev/stdout` is written to.
+/// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it
+/// is on the disk, and so is its name when this returns: a crash or a full disk leaves the old one whole
+/// (rename(2), fsync(2)). What others may read can be wherever the user likes: behind a link the file is
+/// replaced, and a pipe, a device or `/dev/stdout` is written to.
 pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Readers) -> io::Result<()> {
     let contents = contents.as_ref();
     match (readers, fs::canonicalize(path)) {
@@ -73,8 +74,9 @@ fn is_descriptor(path: &Path) -> bool {
         || is_of_process()
 }
 
-/// Puts `contents` in the place of all that stands from `at` on in a file that is `length` bytes long, and on the disk. Of one
-/// that cannot be written, the old end stays. Only a crash in the middle leaves it torn, and only behind `at`.
+/// Puts `contents` in the place of all that stands from `at` on in a file that is `length` bytes long, and on
+/// the disk. Of one that cannot be written, the old end stays. Only a crash in the middle leaves it torn, and
+/// only behind `at`.
 ///
 /// # Errors
 /// The file is of another length: another process has written to it.
@@ -116,7 +118,8 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Writes a file that is to take the place of `old`. Those that others may read keep the mode that the user has given them.
+/// Writes a file that is to take the place of `old`. Those that others may read keep the mode that the user
+/// has given them.
 fn write_through(path: &Path, contents: &[u8], old: &Path, readers: Readers) -> io::Result<()> {
     let mut file = match readers {
         Readers::Owner => private::create(path)?,

@@ -74,7 +74,8 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     value("model name").or_else(|| value("Hardware")).map(str::to_owned)
 }
 
-/// x86 processors tell a guest so (CPUID leaf 1, ECX bit 31); elsewhere the firmware's vendor is the best hint.
+/// x86 processors tell a guest so (CPUID leaf 1, ECX bit 31); elsewhere the firmware's vendor is the best
+/// hint.
 fn is_virtual(cpuinfo: &str) -> bool {
     let flags = cpuinfo.lines().find_map(|line| field(line, "flags")).unwrap_or_default();
     if flags.split(' ').any(|flag| flag == "hypervisor") {

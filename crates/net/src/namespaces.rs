@@ -1,8 +1,8 @@
-//! Namespaces of its own for a process and all that it starts: of mounts, in which almost nothing can be changed, and of
-//! processes, in which there are no others (namespaces(7)).
+//! Namespaces of its own for a process and all that it starts: of mounts, in which almost nothing can be
+//! changed, and of processes, in which there are no others (namespaces(7)).
 //!
-//! Landlock holds back what opens, makes and removes files, but not what changes only their attributes: chmod(2), chown(2),
-//! utimensat(2), setxattr(2). On a file system that is mounted read-only these fail, too.
+//! Landlock holds back what opens, makes and removes files, but not what changes only their attributes:
+//! chmod(2), chown(2), utimensat(2), setxattr(2). On a file system that is mounted read-only these fail, too.
 
 use std::fs;
 use std::io;
@@ -19,8 +19,8 @@ use crate::sys;
 pub struct OwnMounts(());
 
 impl OwnMounts {
-    /// Gives the calling process one; `None` where the kernel or an administrator refuses it. The process must have one
-    /// thread only.
+    /// Gives the calling process one; `None` where the kernel or an administrator refuses it. The process
+    /// must have one thread only.
     ///
     /// Root does it as it is; others get a user namespace besides, in which they keep their number.
     pub fn unshare() -> io::Result<Option<OwnMounts>> {
@@ -58,8 +58,8 @@ impl OwnMounts {
     /// others. The calling process waits for it, and ends as it does. Must be called with one thread only,
     /// before anything is opened whose other end is waited for.
     ///
-    /// When the child ends, the kernel kills what is left in the namespace; and it kills the child when its parent is
-    /// killed.
+    /// When the child ends, the kernel kills what is left in the namespace; and it kills the child when its
+    /// parent is killed.
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] where the kernel refuses the namespace or its `/proc`, which containers
@@ -73,8 +73,8 @@ impl OwnMounts {
             let ended = waitpid(Some(child), WaitOptions::empty())?;
             process::exit(ended.and_then(|(_, status)| status.exit_status()).unwrap_or(1));
         }
-        // A process of another namespace has the number 0 here, before its end and after: one that ended before this call is
-        // not noticed. Its own parent's pipe tells of that.
+        // A process of another namespace has the number 0 here, before its end and after: one that ended
+        // before this call is not noticed. Its own parent's pipe tells of that.
         signals::die_with_parent(Signal::KILL, None)?;
         sys::mount_proc().map_err(refused)
     }

@@ -1,17 +1,19 @@
-//! The network's counters, as the kernel counts it for this process's network namespace: TCP segments (proc_pid_net(5),
-//! RFC 4022) and the bytes of each link.
+//! The network's counters, as the kernel counts it for this process's network namespace: TCP segments
+//! (proc_pid_net(5), RFC 4022) and the bytes of each link.
 
 use std::fs;
 use std::io;
 
 use crate::sys;
 
-/// Drivers that give a speed because there has to be one: `veth` and `tun` (drivers/net/veth.c, drivers/net/tun.c).
+/// Drivers that give a speed because there has to be one: `veth` and `tun` (drivers/net/veth.c,
+/// drivers/net/tun.c).
 const NOMINAL: [(&str, u64); 3] = [("veth", 10_000), ("tun", 10_000), ("tun", 10)];
 /// A link that carries so much more than its speed has another.
 const PERCENT_MAX: f64 = 105.0;
 
-/// Segments of which a share tells something: of fewer, ten that were lost may be chance, and are a hundredth.
+/// Segments of which a share tells something: of fewer, ten that were lost may be chance, and are a
+/// hundredth.
 const SEGMENTS_MIN: u64 = 1_000;
 
 /// TCP segments since boot.
@@ -39,12 +41,14 @@ impl Segments {
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/net/snmp"))
     }
 
-    /// The share of the segments sent since `before` that were sent again: 0 to 100. `None` of fewer than a thousand.
+    /// The share of the segments sent since `before` that were sent again: 0 to 100. `None` of fewer than a
+    /// thousand.
     pub fn resent_percent_since(self, before: Segments) -> Option<f64> {
         percent(self.resent.saturating_sub(before.resent), self.sent.saturating_sub(before.sent))
     }
 
-    /// The share of the segments received since `before` that came too early: 0 to 100. `None` of fewer than a thousand.
+    /// The share of the segments received since `before` that came too early: 0 to 100. `None` of fewer than
+    /// a thousand.
     pub fn early_percent_since(self, before: Segments) -> Option<f64> {
         percent(self.early.saturating_sub(before.early), self.received.saturating_sub(before.received))
     }
@@ -93,8 +97,8 @@ impl Link {
         Ok(links.map(|link| Link { bits_per_s: speed_of(&link.name), ..link }).collect())
     }
 
-    /// How much of its speed the busier direction used in the `wall_ns` since `before`: 0 to 100. `None` where the speed is
-    /// not known, or cannot be true.
+    /// How much of its speed the busier direction used in the `wall_ns` since `before`: 0 to 100. `None`
+    /// where the speed is not known, or cannot be true.
     pub fn percent_since(&self, before: &Link, wall_ns: u64) -> Option<f64> {
         let received = self.received_bytes.saturating_sub(before.received_bytes);
         let sent = self.sent_bytes.saturating_sub(before.sent_bytes);

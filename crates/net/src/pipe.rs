@@ -14,19 +14,20 @@ use rustix::io::Errno;
 
 use crate::sys;
 
-/// Bytes that a pipe takes without waiting once it takes anything: it has a free page then (pipe(7), PIPE_BUF).
+/// Bytes that a pipe takes without waiting once it takes anything: it has a free page then (pipe(7),
+/// PIPE_BUF).
 const AT_ONCE_BYTES: usize = 4096;
 /// How often the pipe is checked for a reader.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Returns whether standard output was closed when this process began, as by `>&-` in a shell. Rust's runtime opens /dev/null in its
-/// place before `main`, so that whatever is written seems to arrive.
+/// Returns whether standard output was closed when this process began, as by `>&-` in a shell. Rust's runtime
+/// opens /dev/null in its place before `main`, so that whatever is written seems to arrive.
 pub fn stdout_was_closed() -> bool {
     sys::stdout_was_closed()
 }
 
-/// Writes what the reader takes: how many bytes that was. Ends early when it has taken nothing for this long. (A file on a
-/// disk takes everything, however long the disk may take.)
+/// Writes what the reader takes: how many bytes that was. Ends early when it has taken nothing for this long.
+/// (A file on a disk takes everything, however long the disk may take.)
 ///
 /// # Errors
 /// The reader is gone, or the disk is full.

@@ -44,7 +44,8 @@ pub struct Event {
     pub readable: bool,
     /// The send buffer has room, or a connect has ended.
     pub writable: bool,
-    /// The peer has shut down its sending side, or both are (EPOLLRDHUP, EPOLLHUP). Bytes may be left to read.
+    /// The peer has shut down its sending side, or both are (EPOLLRDHUP, EPOLLHUP). Bytes may be left to
+    /// read.
     pub closed: bool,
     /// An error is pending: ask [`Socket::take_error`](crate::socket::Socket::take_error).
     pub error: bool,
@@ -105,7 +106,8 @@ impl Poller {
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token), interest.flags())?)
     }
 
-    /// Changes the token or the interest; with an edge-triggered interest, what is ready now is reported again.
+    /// Changes the token or the interest; with an edge-triggered interest, what is ready now is reported
+    /// again.
     pub fn modify(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token), interest.flags())?)
     }

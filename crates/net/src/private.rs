@@ -1,4 +1,5 @@
-//! Files and folders that are the user's alone: measurements tell which servers there are, and what lets clients in.
+//! Files and folders that are the user's alone: measurements tell which servers there are, and what lets
+//! clients in.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -36,7 +37,8 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a file to write it anew once it is [`empty`], for the user alone. Until then it holds what it has held.
+/// Opens a file to write it anew once it is [`empty`], for the user alone. Until then it holds what it has
+/// held.
 ///
 /// # Errors
 /// It cannot be opened.
@@ -63,8 +65,8 @@ pub fn make_file(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path).map(drop)
 }
 
-/// Takes from all others what they may do with a file or folder of this user: earlier versions let them read. What is
-/// another's stays as it is, and so does what cannot be changed.
+/// Takes from all others what they may do with a file or folder of this user: earlier versions let them read.
+/// What is another's stays as it is, and so does what cannot be changed.
 pub fn tighten(path: &Path) {
     if let Ok(metadata) = fs::metadata(path) {
         let _ = close_to_others(&metadata, |mode| fs::set_permissions(path, mode));

@@ -1,4 +1,5 @@
-//! The cost of processes, from `/proc`: the server under test by its whole process tree, this program by thread.
+//! The cost of processes, from `/proc`: the server under test by its whole process tree, this program by
+//! thread.
 
 mod listening;
 mod orphans;

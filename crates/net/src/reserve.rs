@@ -1,9 +1,9 @@
 //! Memory to end a run with.
 //!
-//! A kernel that gives no more memory (`ulimit -v`, `ulimit -d`, overcommit forbidden) makes a Rust program abort, and
-//! what it has measured would be lost. So some is [kept](keep) from the start: when an allocation fails it is given up,
-//! which leaves room to finish, and [`is_given_up`] says that it is time to. Only when that is gone as well, the program
-//! ends at once, with a word on why.
+//! A kernel that gives no more memory (`ulimit -v`, `ulimit -d`, overcommit forbidden) makes a Rust program
+//! abort, and what it has measured would be lost. So some is [kept](keep) from the start: when an allocation
+//! fails it is given up, which leaves room to finish, and [`is_given_up`] says that it is time to. Only when
+//! that is gone as well, the program ends at once, with a word on why.
 //!
 //! Nothing of the reserve is touched: it costs address space, and no memory.
 #![allow(unsafe_code)]
@@ -47,11 +47,12 @@ pub fn is_given_up() -> bool {
     IS_GIVEN_UP.load(Ordering::Relaxed)
 }
 
-/// The system's allocator, for a program's `#[global_allocator]`: it never fails except by ending the process.
+/// The system's allocator, for a program's `#[global_allocator]`: it never fails except by ending the
+/// process.
 pub struct Allocator;
 
-// SAFETY: every call is the system allocator's, with the caller's own arguments and so the caller's promises; trying
-// again after a failure is another such call, because a failed one changes nothing.
+// SAFETY: every call is the system allocator's, with the caller's own arguments and so the caller's promises;
+// trying again after a failure is another such call, because a failed one changes nothing.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
@@ -95,7 +96,8 @@ fn give_up() {
     // inside of the allocator: the standard library's is a futex, and allocates nothing.
     let _turn = GIVING_UP.lock();
     IS_GIVEN_UP.store(true, Ordering::Relaxed);
-    // Large blocks that a thread frees would stay with its arena, where the thread that finishes the run cannot use them.
+    // Large blocks that a thread frees would stay with its arena, where the thread that finishes the run
+    // cannot use them.
     sys::map_large_blocks();
     free(KEPT.swap(null_mut(), Ordering::AcqRel));
 }

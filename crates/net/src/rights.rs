@@ -5,7 +5,8 @@ use std::io;
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// Capabilities that root needs to unpack archives, to become another user, and to end what it has started so.
+/// Capabilities that root needs to unpack archives, to become another user, and to end what it has started
+/// so.
 const OF_INSTALLERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -14,8 +15,8 @@ const OF_INSTALLERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID);
 
-/// Capabilities that look into other processes, whatever Landlock says: `/proc/PID/environ` is open to CAP_PERFMON, which CAP_SYS_ADMIN
-/// includes.
+/// Capabilities that look into other processes, whatever Landlock says: `/proc/PID/environ` is open to
+/// CAP_PERFMON, which CAP_SYS_ADMIN includes.
 const OF_PROCESSES: CapabilitySet = CapabilitySet::SYS_PTRACE
     .union(CapabilitySet::SYS_ADMIN)
     .union(CapabilitySet::PERFMON)
@@ -55,7 +56,8 @@ pub(crate) fn may_map(uid: u32) -> bool {
             .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SETFCAP))
 }
 
-/// Hides the calling process from others of its user: what is in its memory and its environment (PR_SET_DUMPABLE).
+/// Hides the calling process from others of its user: what is in its memory and its environment
+/// (PR_SET_DUMPABLE).
 pub fn hide() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())

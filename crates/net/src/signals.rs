@@ -22,10 +22,11 @@ static WAKER: OnceLock<Waker> = OnceLock::new();
 /// How often it is looked for a second signal.
 const SECOND_POLL: Duration = Duration::from_millis(20);
 
-/// Counts SIGINT, SIGTERM and SIGHUP instead of dying of them: the first means "finish and report", the second "stop now".
+/// Counts SIGINT, SIGTERM and SIGHUP instead of dying of them: the first means "finish and report", the
+/// second "stop now".
 ///
-/// Signal handlers, not a signalfd: a blocked mask would be inherited by the servers that this process starts, and
-/// they could then not be stopped.
+/// Signal handlers, not a signalfd: a blocked mask would be inherited by the servers that this process
+/// starts, and they could then not be stopped.
 #[derive(Debug, Clone, Copy)]
 pub struct Interrupts(());
 
@@ -38,7 +39,8 @@ impl Interrupts {
         }
         sys::install_handler(libc::SIGINT, on_signal)?;
         sys::install_handler(libc::SIGTERM, on_signal)?;
-        // A terminal that is gone asks for the end as well, unless the program was started to ignore that: nohup(1).
+        // A terminal that is gone asks for the end as well, unless the program was started to ignore that:
+        // nohup(1).
         if !sys::is_ignored(libc::SIGHUP)? {
             sys::install_handler(libc::SIGHUP, on_signal)?;
         }
@@ -56,7 +58,8 @@ impl Interrupts {
         }
     }
 
-    /// Waits until there is something to read from `input`, or it has ended: true. False once a signal has come.
+    /// Waits until there is something to read from `input`, or it has ended: true. False once a signal has
+    /// come.
     ///
     /// A read that has begun goes on after a signal: the handlers restart it.
     pub fn wait_for_input(self, input: impl AsFd) -> io::Result<bool> {
@@ -78,7 +81,8 @@ impl Interrupts {
 }
 
 impl AsFd for Interrupts {
-    /// Readable from the first signal on, for ever: add it edge-triggered, or stop watching once it has spoken.
+    /// Readable from the first signal on, for ever: add it edge-triggered, or stop watching once it has
+    /// spoken.
     fn as_fd(&self) -> BorrowedFd<'_> {
         WAKER.get().expect("made by install").as_fd()
     }
@@ -111,16 +115,17 @@ fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {
     sys::before_exec(command, move || die_with_parent(signal, Some(parent)))
 }
 
-/// Asks the kernel for this signal when the thread that started this process ends. To be called first thing. The parent is
-/// `None` if it is of another PID namespace, which shows no number of it.
+/// Asks the kernel for this signal when the thread that started this process ends. To be called first thing.
+/// The parent is `None` if it is of another PID namespace, which shows no number of it.
 pub(crate) fn die_with_parent(signal: Signal, parent: Option<Pid>) -> io::Result<()> {
     set_parent_process_death_signal(Some(signal))?;
     // The parent may have ended before that, and then no signal would ever come.
     if getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent process has ended")) }
 }
 
-/// Lets a write beyond the limit on file sizes (`ulimit -f`) fail, with an error that can be told, where SIGXFSZ would
-/// end the process. A handler that does nothing, because programs that this one starts do not inherit it.
+/// Lets a write beyond the limit on file sizes (`ulimit -f`) fail, with an error that can be told, where
+/// SIGXFSZ would end the process. A handler that does nothing, because programs that this one starts do not
+/// inherit it.
 pub fn survive_file_size_limit() -> io::Result<()> {
     sys::install_handler(libc::SIGXFSZ, ignore)
 }

@@ -1,7 +1,7 @@
 //! Stream sockets, TCP and unix, always non-blocking and closed on exec.
 //!
-//! A [`Socket`] is four bytes: an owned descriptor and nothing else. A program that keeps 100,000 of them keeps the
-//! rest (state, address, buffers) where it is needed.
+//! A [`Socket`] is four bytes: an owned descriptor and nothing else. A program that keeps 100,000 of them
+//! keeps the rest (state, address, buffers) where it is needed.
 
 mod addr;
 mod listener;

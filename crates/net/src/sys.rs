@@ -17,7 +17,8 @@ use rustix::process::Pid;
 /// Set if standard output was closed as the process began.
 static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Functions in this section run before Rust's runtime (System V ABI, "Initialization and Termination Functions").
+/// Functions in this section run before Rust's runtime (System V ABI, "Initialization and Termination
+/// Functions").
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look_at_stdout;
@@ -141,10 +142,11 @@ pub(crate) fn recv_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<
     message.msg_iovlen = 1;
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_BYTES as _;
-    // SAFETY: the message points to `iov`, `buffer` and `control`, which outlive the call, with their true sizes.
+    // SAFETY: the message points to `iov`, `buffer` and `control`, which outlive the call, with their true
+    // sizes.
     let read = check(unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) })? as usize;
-    // SAFETY: the kernel has filled `control` and set its length; CMSG_FIRSTHDR and CMSG_NXTHDR stay within it,
-    // and a message of this type carries a timespec, read unaligned.
+    // SAFETY: the kernel has filled `control` and set its length; CMSG_FIRSTHDR and CMSG_NXTHDR stay within
+    // it, and a message of this type carries a timespec, read unaligned.
     unsafe {
         let mut header = libc::CMSG_FIRSTHDR(&raw const message);
         while !header.is_null() {
@@ -158,8 +160,8 @@ pub(crate) fn recv_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<
     Ok((read, None))
 }
 
-/// Takes over a descriptor that was left open for this process, and has it closed on exec. Every descriptor that
-/// this process opens itself is closed on exec, so one that is not belongs to nothing yet.
+/// Takes over a descriptor that was left open for this process, and has it closed on exec. Every descriptor
+/// that this process opens itself is closed on exec, so one that is not belongs to nothing yet.
 pub(crate) fn inherited_fd(number: i32) -> io::Result<OwnedFd> {
     // SAFETY: fcntl on a number that is no descriptor fails and does nothing else.
     let flags = check(unsafe { libc::fcntl(number, libc::F_GETFD) } as isize)?;
@@ -171,8 +173,8 @@ pub(crate) fn inherited_fd(number: i32) -> io::Result<OwnedFd> {
     }
     // SAFETY: as above.
     check(unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } as isize)?;
-    // SAFETY: the descriptor is open, and no other owner exists: it is not one of the standard ones, and all that
-    // this process opened or took over already are closed on exec.
+    // SAFETY: the descriptor is open, and no other owner exists: it is not one of the standard ones, and all
+    // that this process opened or took over already are closed on exec.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
@@ -202,8 +204,8 @@ pub(crate) fn before_exec(
     command: &mut Command,
     prepare: impl Fn() -> io::Result<()> + Send + Sync + 'static,
 ) -> &mut Command {
-    // SAFETY: the `prepare` of all callers makes system calls and takes no lock. (Its one allocation is for an
-    // error that ends the child.)
+    // SAFETY: the `prepare` of all callers makes system calls and takes no lock. (Its one allocation is for
+    // an error that ends the child.)
     unsafe { command.pre_exec(prepare) }
 }
 
@@ -246,7 +248,8 @@ fn mount(
     let source = source.as_ref().map_or(std::ptr::null(), |source| source.as_ptr());
     let target = c_string(target)?;
     let of_type = of_type.map_or(std::ptr::null(), CStr::as_ptr);
-    // SAFETY: all three are strings that end with NUL and outlive the call, or nothing; these flags and types use no data.
+    // SAFETY: all three are strings that end with NUL and outlive the call, or nothing; these flags and types
+    // use no data.
     let rc = unsafe { libc::mount(source, target.as_ptr(), of_type, flags, std::ptr::null()) };
     check(rc as isize).map(drop)
 }
@@ -265,8 +268,8 @@ pub(crate) fn set_read_only(mount: &Path, is_read_only: bool) -> io::Result<()> 
     let (set, clear) = if is_read_only { (MOUNT_ATTR_RDONLY, 0) } else { (0, MOUNT_ATTR_RDONLY) };
     let attributes = Attributes { set, clear, propagation: 0, user_namespace: 0 };
     let path = c_string(mount)?;
-    // SAFETY: the path ends with NUL, the attributes have the layout of `struct mount_attr`, whose size is told, and both outlive
-    // the call.
+    // SAFETY: the path ends with NUL, the attributes have the layout of `struct mount_attr`, whose size is
+    // told, and both outlive the call.
     let rc = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -294,8 +297,8 @@ pub(crate) fn thread_rusage() -> libc::rusage {
     }
 }
 
-/// Has large blocks mapped one by one from now on, and unmapped when they are freed. Left alone, glibc learns from each
-/// large block that is freed to take the next of its size from the arena of the thread.
+/// Has large blocks mapped one by one from now on, and unmapped when they are freed. Left alone, glibc learns
+/// from each large block that is freed to take the next of its size from the arena of the thread.
 pub(crate) fn map_large_blocks() {
     #[cfg(target_env = "gnu")]
     // SAFETY: for any moment outside of the allocator.
@@ -304,7 +307,8 @@ pub(crate) fn map_large_blocks() {
     }
 }
 
-/// Ends the process at once with code 1 after these words on standard error. Allocates nothing and runs nothing else.
+/// Ends the process at once with code 1 after these words on standard error. Allocates nothing and runs
+/// nothing else.
 pub(crate) fn exit_saying(words: &[u8]) -> ! {
     // SAFETY: `words` outlives the call, with its true size. `_exit` is for any moment.
     unsafe {
@@ -317,7 +321,8 @@ fn check(rc: isize) -> io::Result<isize> {
     if rc < 0 { Err(io::Error::last_os_error()) } else { Ok(rc) }
 }
 
-/// The legacy form of a link's settings (include/uapi/linux/ethtool.h, `struct ethtool_cmd`), as far as it is read.
+/// The legacy form of a link's settings (include/uapi/linux/ethtool.h, `struct ethtool_cmd`), as far as it is
+/// read.
 #[repr(C)]
 struct LinkSettings {
     command: u32,
@@ -356,7 +361,8 @@ pub(crate) fn link_driver(link: &str) -> io::Result<String> {
     // SAFETY: integers, for which zeroes are a valid value.
     let mut driver: LinkDriver = unsafe { zeroed() };
     driver.command = ETHTOOL_GDRVINFO;
-    // SAFETY: for this command the kernel reads and writes a `struct ethtool_drvinfo`, 196 bytes, which this is.
+    // SAFETY: for this command the kernel reads and writes a `struct ethtool_drvinfo`, 196 bytes, which this
+    // is.
     unsafe { ethtool(link, &raw mut driver) }?;
     let name = driver.name.split(|byte| *byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(name).into_owned())
@@ -377,7 +383,8 @@ unsafe fn ethtool<T>(link: &str, data: *mut T) -> io::Result<()> {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = data.cast();
-    // SAFETY: `request` names the link and points to `data`, of which the caller says that it is as the command expects.
+    // SAFETY: `request` names the link and points to `data`, of which the caller says that it is as the
+    // command expects.
     let rc = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
     check(rc as isize).map(drop)
 }

@@ -1,7 +1,8 @@
 //! TLS without a socket of its own: ciphertext in, plaintext out, and the other way round (rustls with ring).
 //!
-//! rustls' own buffers would be 4 KiB for each connection, mostly empty. Its unbuffered side decrypts where the bytes were read and
-//! encrypts to where they are sent from, so that an idle connection keeps its keys and little else.
+//! rustls' own buffers would be 4 KiB for each connection, mostly empty. Its unbuffered side decrypts where
+//! the bytes were read and encrypts to where they are sent from, so that an idle connection keeps its keys
+//! and little else.
 
 mod config;
 mod error;
@@ -23,11 +24,13 @@ use rustls::unbuffered::{
 };
 use rustls::{ClientConfig, CommonState, HandshakeKind};
 
-/// The most that a record is longer than its plaintext, and the most plaintext of one (RFC 8446 §5.2; RFC 5246 §6.2).
+/// The most that a record is longer than its plaintext, and the most plaintext of one (RFC 8446 §5.2; RFC
+/// 5246 §6.2).
 const RECORD_OVERHEAD: usize = 64;
 const RECORD_PLAIN_MAX: usize = 16 << 10;
 
-/// One connection's TLS state, at the [`ClientSide`] or the [`ServerSide`]. No I/O: the caller moves the ciphertext.
+/// One connection's TLS state, at the [`ClientSide`] or the [`ServerSide`]. No I/O: the caller moves the
+/// ciphertext.
 pub struct Tls<S> {
     /// Boxed whole: an optional `Tls` is one pointer in a connection that has none.
     state: Box<State<S>>,
@@ -133,14 +136,15 @@ impl<S: Side> Tls<S> {
         Self { state: Box::new(State { side, buffers: None }) }
     }
 
-    /// Takes what arrived from the peer, which is overwritten, and appends what it decrypts to to `plain`. Afterwards, also
-    /// after an error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may have something to send.
+    /// Takes what arrived from the peer, which is overwritten, and appends what it decrypts to to `plain`.
+    /// Afterwards, also after an error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may
+    /// have something to send.
     pub fn handle_input(&mut self, ciphertext: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
         self.state.with_buffers(|side, buffers| buffers.handle_input(side, ciphertext, plain))
     }
 
-    /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs is
-    /// kept, and comes out of [`poll_output`](Tls::poll_output) when it has ended.
+    /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs
+    /// is kept, and comes out of [`poll_output`](Tls::poll_output) when it has ended.
     pub fn write(&mut self, plain: &[u8], out: &mut Vec<u8>) {
         self.state.say(Outgoing::Plain(plain), out);
     }
@@ -150,8 +154,9 @@ impl<S: Side> Tls<S> {
         self.state.say(Outgoing::Nothing, out);
     }
 
-    /// Returns whether the peer has said that it will write nothing more. An end of the stream without that may be an
-    /// attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were complete.
+    /// Returns whether the peer has said that it will write nothing more. An end of the stream without that
+    /// may be an attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were
+    /// complete.
     pub fn peer_closed(&self) -> bool {
         self.state.buffers.as_ref().is_some_and(|buffers| buffers.peer_closed)
     }
@@ -167,8 +172,8 @@ impl<S: Side> Tls<S> {
         self.state.side.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    /// The end of the peer's certificate, as the certificate says it: `20301231235959Z` (RFC 5280 §4.1.2.5). Known once the
-    /// handshake has ended, unless that was resumed.
+    /// The end of the peer's certificate, as the certificate says it: `20301231235959Z` (RFC 5280 §4.1.2.5).
+    /// Known once the handshake has ended, unless that was resumed.
     pub fn certificate_ends(&self) -> Option<String> {
         expiry::not_after(self.state.side.common().peer_certificates()?.first()?)
     }
@@ -277,7 +282,8 @@ impl RecordBuffers {
                 Ok(Next::Wait) => break,
                 Err(error) => {
                     self.has_failed = true;
-                    // The alert that tells the peer. It comes before anything that arrived is looked at again.
+                    // The alert that tells the peer. It comes before anything that arrived is looked at
+                    // again.
                     while side.common().wants_write() {
                         let _ =
                             self.handle(side.process(&mut records[used..]), plain, &mut Outgoing::Nothing);

@@ -1,4 +1,5 @@
-//! Walls around a process and all that it starts: the files that they see, and that their signals stay inside (landlock(7)).
+//! Walls around a process and all that it starts: the files that they see, and that their signals stay inside
+//! (landlock(7)).
 //!
 //! No privilege is needed, and nothing takes them down again.
 
@@ -19,9 +20,10 @@ pub fn are_available() -> bool {
     least.handle_access(AccessFs::from_all(ABI::V1)).is_ok_and(|ruleset| ruleset.create().is_ok())
 }
 
-/// Shuts the calling thread in, and all that it starts from now on. What is `readable` can be read and run, what is
-/// `writable` changed as well, each with all that is below it; nothing else can be opened. What is not there is left out.
-/// Returns whether there are walls now: a kernel without any builds none, which is no error.
+/// Shuts the calling thread in, and all that it starts from now on. What is `readable` can be read and run,
+/// what is `writable` changed as well, each with all that is below it; nothing else can be opened. What is
+/// not there is left out. Returns whether there are walls now: a kernel without any builds none, which is no
+/// error.
 pub fn enclose(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<bool> {
     build(readable, writable).map_err(io::Error::other)
 }

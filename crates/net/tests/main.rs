@@ -1,4 +1,5 @@
-//! Sockets, servers and processes of this machine: one program of tests. Those that need a process to themselves are others.
+//! Sockets, servers and processes of this machine: one program of tests. Those that need a process to
+//! themselves are others.
 
 mod service;
 mod socket;

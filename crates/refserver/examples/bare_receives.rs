@@ -1,12 +1,13 @@
-//! The least a client can do with the copies of a broadcast: one `read` for what has come, a look at the clock for each
-//! copy, and its delay into a bin. The yardstick for what a copy costs `throng broadcast`; `bench/run.py` runs it.
+//! The least a client can do with the copies of a broadcast: one `read` for what has come, a look at the
+//! clock for each copy, and its delay into a bin. The yardstick for what a copy costs `throng broadcast`;
+//! `bench/run.py` runs it.
 //!
 //! ```text
 //! bare_receives PORT CLIENTS BROADCASTS
 //! ```
 //!
-//! Speaks websocket-bench's JSON protocol on 127.0.0.1, four broadcasts at a time. Checks nothing but that every copy
-//! comes; prints how many did, and their median delay in µs.
+//! Speaks websocket-bench's JSON protocol on 127.0.0.1, four broadcasts at a time. Checks nothing but that
+//! every copy comes; prints how many did, and their median delay in µs.
 
 use std::env;
 use std::error::Error;
@@ -25,7 +26,8 @@ const UPGRADE: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 const AT_A_TIME: usize = 4;
 const BINS: usize = 1 << 20;
-/// The place of a copy's stamp: `{"type":"broadcast","payload":{"t":"` comes before it. A result's type is longer.
+/// The place of a copy's stamp: `{"type":"broadcast","payload":{"t":"` comes before it. A result's type is
+/// longer.
 const COPY_STAMP_AT: usize = 36;
 const STAMP_DIGITS: usize = 20;
 

@@ -1,12 +1,12 @@
-//! The least a server can do for a broadcast: one `write` for each client, and nothing else. The yardstick for how long
-//! a broadcast of `throng serve` takes; `bench/run.py` runs it.
+//! The least a server can do for a broadcast: one `write` for each client, and nothing else. The yardstick
+//! for how long a broadcast of `throng serve` takes; `bench/run.py` runs it.
 //!
 //! ```text
 //! bare_sends PORT CLIENTS
 //! ```
 //!
-//! Speaks websocket-bench's JSON protocol as far as one client's broadcast at a time needs, on 127.0.0.1. For each
-//! broadcast it prints how long the writes took, in ns, and it ends when a client does.
+//! Speaks websocket-bench's JSON protocol as far as one client's broadcast at a time needs, on 127.0.0.1. For
+//! each broadcast it prints how long the writes took, in ns, and it ends when a client does.
 
 use std::env;
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! The backlog of a socket: answers, and copies of broadcasts, in order.
 //!
-//! Copies of a large batch are kept once, however many clients are behind: each has its own place in the same block. All
-//! of it is booked with [`Held`], blocks once.
+//! Copies of a large batch are kept once, however many clients are behind: each has its own place in the same
+//! block. All of it is booked with [`Held`], blocks once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -120,7 +120,8 @@ impl Backlog {
             return self.push_own(rest, true);
         }
         let block = batch.block(&self.held);
-        // Only the first piece can be sent in part; and only where there was none before has some of it been sent.
+        // Only the first piece can be sent in part; and only where there was none before has some of it been
+        // sent.
         if self.pieces.is_empty() {
             // The block is shared and cannot lose its beginning: where to go on is this client's own.
             self.sent_bytes = sent_bytes;

@@ -10,8 +10,8 @@ use crate::faults::ClientFaults;
 use crate::link::{Link, Way};
 use crate::memberships::Memberships;
 
-/// Unsent bytes, or bytes of requests that wait for their turn, above which a connection is not read: a client that does not take
-/// its answers, or asks for more than can be answered, may not ask for more.
+/// Unsent bytes, or bytes of requests that wait for their turn, above which a connection is not read: a
+/// client that does not take its answers, or asks for more than can be answered, may not ask for more.
 const UNREAD_ABOVE_BYTES: usize = 64 << 10;
 
 /// No deadline.
@@ -42,8 +42,8 @@ pub(crate) struct Connection {
     pub(crate) is_upgraded: bool,
     /// The rooms it is in.
     pub(crate) memberships: Memberships,
-    /// The token of the session that holds its request, and will answer when there is something to say; or that it has
-    /// taken over.
+    /// The token of the session that holds its request, and will answer when there is something to say; or
+    /// that it has taken over.
     pub(crate) held_by: Option<u64>,
     /// The same of each stream of HTTP/2 with an answer under way.
     pub(crate) streams: Vec<(u32, u64)>,

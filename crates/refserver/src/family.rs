@@ -1,8 +1,9 @@
 //! One server in several processes, which share its ports and its broadcasts.
 //!
-//! The parent keeps the ports, listens on unix sockets for all, connects every child with every other ([`Mesh`](crate::mesh::Mesh)) and with
-//! itself, and starts them: children are this program again, told by the environment what they are. A child says
-//! `ready`, serves, and at its end says what it did. For more connections than one process may have descriptors.
+//! The parent keeps the ports, listens on unix sockets for all, connects every child with every other
+//! ([`Mesh`](crate::mesh::Mesh)) and with itself, and starts them: children are this program again, told by
+//! the environment what they are. A child says `ready`, serves, and at its end says what it did. For more
+//! connections than one process may have descriptors.
 
 mod sibling;
 
@@ -52,10 +53,10 @@ struct Member {
 
 impl Family {
     /// Starts `processes` children, each by a command of `command`'s, and waits until all listen on
-    /// `options.listen`. The command must come to [`Server::join`](crate::Server::join) with the same options;
-    /// what it prints to standard output is lost. To be called from a thread that lives as long as the family:
-    /// the children end with it. `outside` has a socket for each child to share its broadcasts with
-    /// ([`Server::share_broadcasts`](crate::Server::share_broadcasts)), or none.
+    /// `options.listen`. The command must come to [`Server::join`](crate::Server::join) with the same
+    /// options; what it prints to standard output is lost. To be called from a thread that lives as long as
+    /// the family: the children end with it. `outside` has a socket for each child to share its broadcasts
+    /// with ([`Server::share_broadcasts`](crate::Server::share_broadcasts)), or none.
     pub fn start(
         options: &Options,
         processes: usize,
@@ -93,8 +94,8 @@ impl Family {
         &self.local_addrs
     }
 
-    /// Waits until all have ended: because `stop` was raised, which is passed on, or because one failed, which
-    /// stops the others and is an error.
+    /// Waits until all have ended: because `stop` was raised, which is passed on, or because one failed,
+    /// which stops the others and is an error.
     pub fn run(mut self, stop: &StopFlag) -> io::Result<Stats> {
         let waker = Arc::new(Waker::new()?);
         self.poller.add(&*waker, TOKEN_WAKER, Interest::ReadEdge)?;

@@ -1,11 +1,12 @@
 //! Faults on purpose: what a server does wrong, to which messages and clients, and when.
 //!
-//! A report is only as good as the lies it has been checked against. Every fault here has an arithmetic: which
-//! message is dropped, and how late one comes, follows from its number and the seed alone. Numbers are given in the
-//! order of sending, by one counter for all threads, so that counts are exact whatever the number of threads. With
-//! several processes, each counts for itself.
+//! A report is only as good as the lies it has been checked against. Every fault here has an arithmetic:
+//! which message is dropped, and how late one comes, follows from its number and the seed alone. Numbers are
+//! given in the order of sending, by one counter for all threads, so that counts are exact whatever the
+//! number of threads. With several processes, each counts for itself.
 //!
-//! Messages are echoes and copies of broadcasts. Acknowledgements, control frames and plain HTTP are left alone.
+//! Messages are echoes and copies of broadcasts. Acknowledgements, control frames and plain HTTP are left
+//! alone.
 
 mod frames;
 mod picks;

@@ -133,8 +133,8 @@ impl Groups {
         self.pending.pop()
     }
 
-    /// Takes the batch of a pending group, and its members, until [`end_delivery`](Groups::end_delivery). No client may
-    /// join or leave in between.
+    /// Takes the batch of a pending group, and its members, until [`end_delivery`](Groups::end_delivery). No
+    /// client may join or leave in between.
     pub(crate) fn begin_delivery(&mut self, group: usize) -> Delivery {
         let group = &mut self.list[group];
         self.batched_bytes -= group.batch.len();
@@ -153,8 +153,9 @@ impl Groups {
         self.forget_if_empty(group);
     }
 
-    /// Takes the batch of a pending group, and says how many messages it holds. Its members are copied to `recipients`:
-    /// from now on they may leave, others may join, and more may be broadcast, for which `spare` is the next batch.
+    /// Takes the batch of a pending group, and says how many messages it holds. Its members are copied to
+    /// `recipients`: from now on they may leave, others may join, and more may be broadcast, for which
+    /// `spare` is the next batch.
     pub(crate) fn detach_delivery(
         &mut self,
         group: usize,

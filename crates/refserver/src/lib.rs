@@ -1,8 +1,8 @@
 //! The reference server: what a server for realtime messages can do on a machine, and no more.
 //!
-//! A worker per thread, each with its own epoll, listeners and connections; nothing is shared between workers but
-//! broadcasts, which travel as finished bytes. What arrives within one turn of a worker's loop leaves in one send
-//! per member, which is what keeps a copy cheap.
+//! A worker per thread, each with its own epoll, listeners and connections; nothing is shared between workers
+//! but broadcasts, which travel as finished bytes. What arrives within one turn of a worker's loop leaves in
+//! one send per member, which is what keeps a copy cheap.
 
 mod backlog;
 mod board;

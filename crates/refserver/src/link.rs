@@ -15,7 +15,8 @@ pub(crate) struct Link {
     unsent: Option<Box<Backlog>>,
 }
 
-/// The needs of sending: a poller and a token to hear of room again, and the account of the bytes that wait till then.
+/// The needs of sending: a poller and a token to hear of room again, and the account of the bytes that wait
+/// till then.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'a> {
     pub(crate) poller: &'a Poller,
@@ -33,8 +34,8 @@ impl Link {
         self.unsent.as_ref().map_or(0, |unsent| unsent.unsent_bytes())
     }
 
-    /// Returns whether another batch of broadcasts may be kept for it. What is on its way does not count, nor do answers; and one
-    /// batch may wait in any case.
+    /// Returns whether another batch of broadcasts may be kept for it. What is on its way does not count, nor
+    /// do answers; and one batch may wait in any case.
     pub(crate) fn has_room_for(&self, batch_bytes: usize, bytes_max: usize) -> bool {
         let behind_bytes = self.unsent.as_ref().map_or(0, |unsent| unsent.copies_behind_bytes());
         // A batch above the bound could never be kept else, be the client as fast as it may.

@@ -1,5 +1,5 @@
-//! How broadcasts get from one worker to another: finished bytes in a queue, and one wake-up for many. And how
-//! connections move to the worker that keeps their session.
+//! How broadcasts get from one worker to another: finished bytes in a queue, and one wake-up for many. And
+//! how connections move to the worker that keeps their session.
 
 use std::io;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use wire::SessionRequest;
 use crate::connection::Connection;
 use crate::group::RoomBatch;
 
-/// Bytes that may wait for one worker or process. A receiver that is this far behind loses broadcasts; the sender's
-/// memory does not grow.
+/// Bytes that may wait for one worker or process. A receiver that is this far behind loses broadcasts; the
+/// sender's memory does not grow.
 pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
 
 /// A connection that has a request for a session of the worker it is sent to.

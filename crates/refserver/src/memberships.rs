@@ -1,8 +1,9 @@
-//! The rooms that one connection or session is in: in each of them once, whatever it asks for and in whatever order.
+//! The rooms that one connection or session is in: in each of them once, whatever it asks for and in whatever
+//! order.
 //!
-//! Each change is made at once, so that the groups know no member that has left. What it moves is another's place,
-//! which the other may be told after the call that it was made in: this member is in no group twice, so that nothing it does
-//! moves a member twice, or itself.
+//! Each change is made at once, so that the groups know no member that has left. What it moves is another's
+//! place, which the other may be told after the call that it was made in: this member is in no group twice,
+//! so that nothing it does moves a member twice, or itself.
 
 use wire::Room;
 
@@ -15,7 +16,8 @@ pub(crate) struct Memberships {
 }
 
 impl Memberships {
-    /// Makes the connection or session `key`, whose memberships these are, a member of a room, unless it is one.
+    /// Makes the connection or session `key`, whose memberships these are, a member of a room, unless it is
+    /// one.
     pub(crate) fn join(&mut self, groups: &mut Groups, room: Room, key: u32) {
         if self.find(groups, room).is_none() {
             self.list.push(groups.join(room, key));

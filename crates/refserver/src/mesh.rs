@@ -74,8 +74,8 @@ impl Mesh {
         refused
     }
 
-    /// Something happened to the peer of that token: appends the batches that are complete to `arrived`. How many made no
-    /// sense.
+    /// Something happened to the peer of that token: appends the batches that are complete to `arrived`. How
+    /// many made no sense.
     pub(crate) fn handle_event(
         &mut self,
         event: Event,
@@ -131,7 +131,8 @@ fn encode(room_batch: &RoomBatch) -> Vec<u8> {
     bytes
 }
 
-/// The first batch's bytes and what is behind it; `None` while it is incomplete. Fails on a length that no peer sends.
+/// The first batch's bytes and what is behind it; `None` while it is incomplete. Fails on a length that no
+/// peer sends.
 fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize;

@@ -12,7 +12,8 @@ const BACKLOG_BYTES_DEFAULT: usize = 1 << 20;
 /// Bytes kept for all such clients together, in each process.
 const BACKLOG_TOTAL_BYTES_DEFAULT: usize = 256 << 20;
 
-/// The default time from accept, or the first bytes of a later request, to its answer: absolute, however busily the client drips.
+/// The default time from accept, or the first bytes of a later request, to its answer: absolute, however
+/// busily the client drips.
 const HANDSHAKE_TIMEOUT_NS_DEFAULT: u64 = 10_000_000_000;
 
 /// How long a connection is kept alive without another request. nginx's `keepalive_timeout`.
@@ -46,19 +47,21 @@ pub struct Options {
     pub tls: Option<ServerTls>,
     /// Protocols, their limits, and the dialect.
     pub protocol: ServerConfig,
-    /// Bytes of broadcasts that may wait for a client before `slow_policy` applies. What is on its way to it does not
-    /// count, nor do answers; and one turn's broadcasts may wait in any case.
+    /// Bytes of broadcasts that may wait for a client before `slow_policy` applies. What is on its way to it
+    /// does not count, nor do answers; and one turn's broadcasts may wait in any case.
     pub backlog_bytes_max: usize,
-    /// Bytes kept unsent for all clients of a process together. Once they are that many, `slow_policy` applies to every
-    /// client that is behind; and one whose message is half sent is cut off.
+    /// Bytes kept unsent for all clients of a process together. Once they are that many, `slow_policy`
+    /// applies to every client that is behind; and one whose message is half sent is cut off.
     pub backlog_total_bytes_max: usize,
     /// The policy for clients that do not keep up.
     pub slow_policy: SlowPolicy,
-    /// The time from accept, or the first bytes of a later request on the same connection, until upgraded or answered.
+    /// The time from accept, or the first bytes of a later request on the same connection, until upgraded or
+    /// answered.
     pub handshake_timeout_ns: u64,
     /// How long a connection is kept alive without another request.
     pub idle_timeout_ns: u64,
-    /// Send every client a WebSocket ping this often, which is more than 0. Off by default: idle costs nothing and never times out.
+    /// Send every client a WebSocket ping this often, which is more than 0. Off by default: idle costs
+    /// nothing and never times out.
     pub ping_interval_ns: Option<u64>,
     /// How long a graceful stop may take.
     pub grace_ns: u64,

@@ -40,8 +40,8 @@ impl Server {
         Server::new(options, listeners, None)
     }
 
-    /// Listens as a member of a [`Family`](crate::Family): on its TCP ports and unix sockets, which it shares with its
-    /// siblings.
+    /// Listens as a member of a [`Family`](crate::Family): on its TCP ports and unix sockets, which it shares
+    /// with its siblings.
     pub fn join(options: Options, sibling: Sibling) -> io::Result<Server> {
         let mut listeners = bind_all(&sibling.addrs, &options, bind_shared)?;
         let of_all_workers = |unix: &Arc<Listener>| repeat_n(Arc::clone(unix), options.threads).collect();
@@ -62,9 +62,9 @@ impl Server {
         Ok(Server { options, local_addrs, listeners, sibling, peers })
     }
 
-    /// Shares broadcasts with the other end: what is broadcast here goes there, and what comes from there goes to all
-    /// clients here. Each is a length of four bytes, little-endian, and that many bytes, which are to be carried as
-    /// they are.
+    /// Shares broadcasts with the other end: what is broadcast here goes there, and what comes from there
+    /// goes to all clients here. Each is a length of four bytes, little-endian, and that many bytes, which
+    /// are to be carried as they are.
     pub fn share_broadcasts(&mut self, peer: Socket) {
         self.peers.push(peer);
     }
@@ -131,7 +131,8 @@ fn bind_all(
 /// On a port that this process alone has.
 fn bind_alone(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
     match addr {
-        // The kernel spreads connections over sharers of a port, but it must not be shared with a stranger's server.
+        // The kernel spreads connections over sharers of a port, but it must not be shared with a stranger's
+        // server.
         Addr::Inet(inet) if workers > 1 => bind_shared(&reserve(inet)?.local_addr()?, backlog, workers),
         _ => Ok(repeat_n(Arc::new(listen(addr, backlog, false)?), workers).collect()),
     }
@@ -155,8 +156,8 @@ fn run_workers(workers: Vec<Worker>, cpus: &[usize], stop: &StopFlag) -> io::Res
     run_all(workers.into_iter().enumerate().map(work), stop)
 }
 
-/// The first runs on this thread, the others on their own. When one fails, the others stop; a panic goes on from here
-/// when they have.
+/// The first runs on this thread, the others on their own. When one fails, the others stop; a panic goes on
+/// from here when they have.
 fn run_all<W>(works: impl IntoIterator<Item = W>, stop: &StopFlag) -> io::Result<Stats>
 where
     W: FnOnce() -> io::Result<Stats> + Send,

@@ -14,7 +14,8 @@ pub struct Stats {
     pub requests: u64,
     /// Messages echoed.
     pub echoes: u64,
-    /// Messages received that are for all clients, or for all in a room: of members, and published from outside.
+    /// Messages received that are for all clients, or for all in a room: of members, and published from
+    /// outside.
     pub broadcasts: u64,
     /// Copies of those handed to members, of whichever worker or process.
     pub copies: u64,

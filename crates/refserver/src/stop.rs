@@ -32,8 +32,8 @@ impl StopFlag {
         Ok(StopFlag { shared: Arc::new(shared) })
     }
 
-    /// Stops in order: no more connections, a going-away close to everyone, a bounded wait for their answers. A
-    /// second call stops at once.
+    /// Stops in order: no more connections, a going-away close to everyone, a bounded wait for their answers.
+    /// A second call stops at once.
     pub fn stop(&self) {
         self.shared.level.fetch_add(1, Ordering::Release);
         // After the level: a worker that wakes finds it raised.

@@ -1,5 +1,5 @@
-//! A server in several processes, and one with few descriptors. This binary is both the test and the servers that it
-//! starts.
+//! A server in several processes, and one with few descriptors. This binary is both the test and the servers
+//! that it starts.
 
 mod common;
 

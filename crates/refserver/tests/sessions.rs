@@ -1,4 +1,5 @@
-//! Sessions that outlive connections, over four threads: a request finds its session whichever thread accepted it.
+//! Sessions that outlive connections, over four threads: a request finds its session whichever thread
+//! accepted it.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -273,7 +274,8 @@ fn clients_that_stop_polling_are_given_up() {
     assert_eq!(server.finish().broadcasts, 60);
 }
 
-/// As a client does whose answer to the first poll is still on its way: engine.io-client sends ten packets of 300 KB in four.
+/// As a client does whose answer to the first poll is still on its way: engine.io-client sends ten packets of
+/// 300 KB in four.
 #[test]
 fn own_answers_wait_at_any_size() {
     let server = Running::with(|_| {});

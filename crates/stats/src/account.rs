@@ -1,5 +1,5 @@
-//! The account of messages' time: sums of the parts that add up to their round trips, kept by how long these took, so that the
-//! slow ones can be told from all.
+//! The account of messages' time: sums of the parts that add up to their round trips, kept by how long these
+//! took, so that the slow ones can be told from all.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ const CLASSES_PER_OCTAVE_BITS: u32 = 2;
 /// As many as 64 bits of nanoseconds need; what another machine says it has beyond them is dropped.
 const CLASSES_MAX: usize = 64 << CLASSES_PER_OCTAVE_BITS;
 
-/// The parts of some messages' round trips, each in nanoseconds of all of them together. `unsent`, `service` and `unanswered` add up
-/// to the round trips.
+/// The parts of some messages' round trips, each in nanoseconds of all of them together. `unsent`, `service`
+/// and `unanswered` add up to the round trips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyParts {
     /// How many messages.
@@ -34,13 +34,14 @@ impl LatencyParts {
         self.unsent_ns.saturating_add(self.service_ns).saturating_add(self.unanswered_ns)
     }
 
-    /// Answer arrived → answer handled, as a share of sent → answer handled: 0 to 1. `None`: no arrival was stamped.
+    /// Answer arrived → answer handled, as a share of sent → answer handled: 0 to 1. `None`: no arrival was
+    /// stamped.
     pub fn handled_share(&self) -> Option<f64> {
         (self.stamped_ns > 0).then(|| (self.handling_ns as f64 / self.stamped_ns as f64).min(1.0))
     }
 
-    /// Generator woken → answer handled, as a share of sent → answer handled: 0 to 1. Less than all that came after the
-    /// answers had arrived, but of every message.
+    /// Generator woken → answer handled, as a share of sent → answer handled: 0 to 1. Less than all that came
+    /// after the answers had arrived, but of every message.
     pub fn turn_share(&self) -> f64 {
         (self.turn_ns as f64 / self.service_ns.max(1) as f64).min(1.0)
     }
@@ -66,16 +67,17 @@ impl LatencyParts {
 /// Age of an answer that the generator handles now: since it was within its reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// The generator was woken so long ago, by what it reads since: the answer to a message that is older was there.
+    /// The generator was woken so long ago, by what it reads since: the answer to a message that is older was
+    /// there.
     pub woken_ns: u64,
     /// The kernel received so long ago what was read last; `None`: this read did not ask.
     pub received_ns: Option<u64>,
 }
 
 impl Reach {
-    /// For a message of this age: how long its answer has been there since the generator was woken, and in all,
-    /// where that is known. What the kernel stamps is the last that a read finds: behind an answer that was there before, it may be
-    /// another one.
+    /// For a message of this age: how long its answer has been there since the generator was woken, and in
+    /// all, where that is known. What the kernel stamps is the last that a read finds: behind an answer that
+    /// was there before, it may be another one.
     #[inline]
     fn of(self, service_ns: u64) -> (u64, Option<u64>) {
         let woken_ns = if service_ns > self.woken_ns { self.woken_ns } else { 0 };
@@ -95,7 +97,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// Messages that were answered together: how long they took, and for how long their answers have been there.
+    /// Messages that were answered together: how long they took, and for how long their answers have been
+    /// there.
     #[inline]
     pub fn add(&mut self, rtt_ns: u64, service_ns: u64, messages: u64, reach: Reach) {
         let service_ns = service_ns.min(rtt_ns);
@@ -138,7 +141,8 @@ impl Account {
         spent
     }
 
-    /// The share of the time before messages were sent for which they waited for a connection that others held.
+    /// The share of the time before messages were sent for which they waited for a connection that others
+    /// held.
     pub fn waiting_share(&self) -> f64 {
         // What the generator came to too late is its own, not the pool's.
         let waited_ns = self.waited_ns.saturating_sub(self.waited_late_ns);

@@ -1,8 +1,8 @@
 //! Every message and every connection, accounted for exactly.
 //!
-//! The identities (METHODOLOGY "Accounting"): each expected delivery ends up received, missing or in flight; each
-//! connection attempt ends up usable, timed out, failed or pending. Duplicates, strays and corrupt messages stand
-//! beside: a duplicate never makes up for a missing one.
+//! The identities (METHODOLOGY "Accounting"): each expected delivery ends up received, missing or in flight;
+//! each connection attempt ends up usable, timed out, failed or pending. Duplicates, strays and corrupt
+//! messages stand beside: a duplicate never makes up for a missing one.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -113,7 +113,8 @@ table! {
     received: Received = MESSAGES,
     /// Expected deliveries not seen when the step had drained.
     missing: Missing = CountFacts { is_of_crew: true, ..defect("missing", Whole::Due) },
-    /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without draining.
+    /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without
+    /// draining.
     in_flight: InFlight = CountFacts { words: Some("in flight"), ..MESSAGES },
     /// Received messages that came after the step's window.
     late: Late = CountFacts { words: Some("late"), share_of: Some(Whole::Received), ..MESSAGES },
@@ -135,7 +136,8 @@ table! {
     unexpected: Unexpected = defect("unexpected", Whole::Came),
     /// Copies that came to clients outside their room.
     leaked: Leaked = CountFacts { is_rare: true, ..defect("leaked into other rooms", Whole::Came) },
-    /// Deliveries due to clients that were away: sent in their absence, or under way when their connections ended.
+    /// Deliveries due to clients that were away: sent in their absence, or under way when their connections
+    /// ended.
     offline_due: OfflineDue = CountFacts { is_rare: true, is_of_crew: true, ..MESSAGES },
     /// The ones of these that came once the client was back.
     recovered: Recovered = CountFacts { is_rare: true, ..MESSAGES },
@@ -291,8 +293,8 @@ impl Counts {
         self.expected - self.in_passing.min(self.expected)
     }
 
-    /// Returns whether the figures that workers count can be added up without a second thought. What only the crew can know a
-    /// worker leaves at 0.
+    /// Returns whether the figures that workers count can be added up without a second thought. What only the
+    /// crew can know a worker leaves at 0.
     pub fn is_plausible(&self) -> bool {
         self.iter().all(|(count, &n)| n <= if count.facts().is_of_crew { 0 } else { PLAUSIBLE_MAX })
     }

@@ -4,11 +4,12 @@
 //! - Gallop: `start`, then increases that double from `step`, until a level fails or `max` passes. A failing
 //!   start is bisected against 0.
 //! - Bisect: halve the gap between the highest pass and the lowest fail until it is within `tolerance`.
-//! - Repeat: measure both ends of the gap until each has `repeats` measurements. If most at the lower end fail,
-//!   or most at the upper end pass, move that end outwards by the gap as it is by then, times 1, 2, 4 …, at most
-//!   [`MOVES_MAX`] times.
+//! - Repeat: measure both ends of the gap until each has `repeats` measurements. If most at the lower end
+//!   fail, or most at the upper end pass, move that end outwards by the gap as it is by then, times 1, 2, 4
+//!   …, at most [`MOVES_MAX`] times.
 //! - Every measurement then counts in the estimate: the level at which half of the measurements pass.
-//! - An interval that is too wide to be an answer, or that measurements outside it contradict, decides nothing.
+//! - An interval that is too wide to be an answer, or that measurements outside it contradict, decides
+//!   nothing.
 
 mod estimate;
 
@@ -137,7 +138,8 @@ impl Search {
         if self.lacking(below, above).is_some() {
             return Phase::Repeat { below, above, moves };
         }
-        // The gap grows with each move, and is doubled besides: an end that is wrong by far is left in a few steps.
+        // The gap grows with each move, and is doubled besides: an end that is wrong by far is left in a few
+        // steps.
         let gap = (above - below) << moves;
         let most = |clients, pass: fn(&Level) -> bool| self.level(clients).is_some_and(pass);
         let may_move = moves < MOVES_MAX;

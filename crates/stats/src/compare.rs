@@ -1,8 +1,8 @@
 //! Is B really slower than A? (METHODOLOGY "Comparison")
 //!
-//! Welch's test on independent values, one per repeat. Where all are positive, how they vary is taken from their
-//! logarithms: noise multiplies. The interval is a 99% one: with ten figures in a report, 95% would cry wolf every
-//! other time. There are three answers, and the third is that it cannot be told.
+//! Welch's test on independent values, one per repeat. Where all are positive, how they vary is taken from
+//! their logarithms: noise multiplies. The interval is a 99% one: with ten figures in a report, 95% would cry
+//! wolf every other time. There are three answers, and the third is that it cannot be told.
 
 use crate::interval::{Interval, Sample, batch_means};
 use crate::student;
@@ -17,14 +17,14 @@ pub const RUN_TO_RUN: f64 = 2.0;
 pub const REPEATS_MIN: u32 = 3;
 /// More repeats than this are not asked for.
 pub const REPEATS_MAX: u32 = 100;
-/// Repeats of each side after which a comparison that adds repeats is looked at, and at no other time: five 99%
-/// intervals find a difference that is not there in 5 of 100 cases at the most.
+/// Repeats of each side after which a comparison that adds repeats is looked at, and at no other time: five
+/// 99% intervals find a difference that is not there in 5 of 100 cases at the most.
 pub const LOOKS: [u32; 5] = [3, 5, 8, 13, 20];
 
 /// The histogram's own precision: differences within it are no differences.
 const RESOLUTION: f64 = 0.001;
-/// How many standard errors beyond its bound an interval must be to decide in 90 of 100 cases: the 90% quantile of the
-/// normal distribution.
+/// How many standard errors beyond its bound an interval must be to decide in 90 of 100 cases: the 90%
+/// quantile of the normal distribution.
 const POWER_DEVIATES: f64 = 1.2816;
 
 /// The better direction of a figure.
@@ -175,8 +175,8 @@ pub fn intervals((a, of_a): (f64, Interval), (b, of_b): (f64, Interval), better:
     Comparison::new((a, b), difference, better, None)
 }
 
-/// Compares one run with one other by the batch means of their series, allowing for what runs of the same server may
-/// differ by ([`RUN_TO_RUN`]). `None` when either is shorter than two rows a batch.
+/// Compares one run with one other by the batch means of their series, allowing for what runs of the same
+/// server may differ by ([`RUN_TO_RUN`]). `None` when either is shorter than two rows a batch.
 pub fn single(a: Single<'_>, b: Single<'_>, better: Better, kind: Kind) -> Option<Comparison> {
     let (of_a, of_b) = (batch_means(a.series)?, batch_means(b.series)?);
     let scale = Scale::of(kind, &[&of_a, &of_b, &[a.value, b.value]]);
@@ -251,8 +251,8 @@ impl Comparison {
         }
     }
 
-    /// How many repeats of each side would decide in 90 of 100 cases whether B has changed by that share of A, if they vary
-    /// as these do. A `share` of 0 is [`MARGIN`]. `None`: more than [`REPEATS_MAX`].
+    /// How many repeats of each side would decide in 90 of 100 cases whether B has changed by that share of
+    /// A, if they vary as these do. A `share` of 0 is [`MARGIN`]. `None`: more than [`REPEATS_MAX`].
     pub fn repeats_for(&self, share: f64) -> Option<u32> {
         let Some(spread) = self.spread else { return Some(REPEATS_MIN) };
         let wanted = match spread.scale {

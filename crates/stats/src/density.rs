@@ -8,8 +8,8 @@ use crate::Histogram;
 /// Cells for each factor of ten: neighbours are a third apart, as much as an eye tells in a picture.
 pub const CELLS_PER_DECADE: f64 = 8.0;
 
-/// Bars for each factor of ten in a picture of a distribution: neighbours are a tenth apart, and each still holds tens of
-/// the histogram's buckets.
+/// Bars for each factor of ten in a picture of a distribution: neighbours are a tenth apart, and each still
+/// holds tens of the histogram's buckets.
 pub const BARS_PER_DECADE: f64 = 24.0;
 
 /// The cell of a duration.

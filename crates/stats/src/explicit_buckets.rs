@@ -1,4 +1,5 @@
-//! A histogram as Prometheus and OpenTelemetry have them: few bounds, the same for all, and how many samples lie between them.
+//! A histogram as Prometheus and OpenTelemetry have them: few bounds, the same for all, and how many samples
+//! lie between them.
 //!
 //! Six bounds to a factor of ten, from 10 µs to 100 s. A sample counts where the upper edge of its bucket is,
 //! which is up to 0.1% above: a bucket's count only ever grows, as programs that add the counts up need.
@@ -17,7 +18,8 @@ pub fn bounds_ns() -> impl Iterator<Item = u64> {
     steps.chain([FIRST_NS * 10u64.pow(DECADES)])
 }
 
-/// Counts of samples between fixed bounds: in each bucket, those not above its bound and above the one before.
+/// Counts of samples between fixed bounds: in each bucket, those not above its bound and above the one
+/// before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExplicitBuckets {
     /// Empty: there is no sample.
@@ -69,7 +71,8 @@ impl From<&Histogram> for ExplicitBuckets {
             }
             *counts.last_mut().expect("one at the least") += samples;
         }
-        // All buckets, also those above the last sample: both formats have a count for every bound, each time.
+        // All buckets, also those above the last sample: both formats have a count for every bound, each
+        // time.
         counts.resize(bounds_ns().count() + 1, 0);
         Self { counts, sum_ns: histogram.sum_ns() }
     }

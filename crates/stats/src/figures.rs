@@ -33,8 +33,8 @@ const fn of_rooms(rooms: &'static str) -> TimedFacts {
 }
 
 table! {
-    /// Everything that was timed (METHODOLOGY "Figures"), as it is recorded, or packed while it travels. An empty histogram
-    /// is a figure that does not apply.
+    /// Everything that was timed (METHODOLOGY "Figures"), as it is recorded, or packed while it travels. An
+    /// empty histogram is a figure that does not apply.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     struct Figures<H = Histogram> of H;
 
@@ -129,8 +129,8 @@ impl Timed {
 }
 
 impl Figures {
-    /// The figure whose time the [account](crate::Account) is of: what is between a message and its answer. An answer
-    /// that comes in pieces is as long as it is, and its reader waits for the first.
+    /// The figure whose time the [account](crate::Account) is of: what is between a message and its answer.
+    /// An answer that comes in pieces is as long as it is, and its reader waits for the first.
     pub fn accounted(&self) -> Timed {
         if self.first.is_empty() { Timed::Rtt } else { Timed::First }
     }

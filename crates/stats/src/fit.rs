@@ -59,7 +59,8 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope, intercept, slope_se, points: points.len() })
 }
 
-/// The past of a server before its connections were counted from 0: memory that it freed since then, it may use again.
+/// The past of a server before its connections were counted from 0: memory that it freed since then, it may
+/// use again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
     /// The most connections that it may have had at once; 0: none that matter.
@@ -73,7 +74,8 @@ pub struct Before {
 pub enum Growth {
     /// Fewer than 3 readings, or all at the same number of connections.
     Unknown,
-    /// Over all connections, the memory grew by less than a page: that may be anything from nothing to a page.
+    /// Over all connections, the memory grew by less than a page: that may be anything from nothing to a
+    /// page.
     Unseen,
     /// There were no more connections than there had been before, when all of these were gone.
     Reconnected,
@@ -83,8 +85,8 @@ pub enum Growth {
     Seen(Line),
 }
 
-/// Fits a line to (connections, bytes), of which the bytes were read in whole pages: to those readings that are beyond what
-/// the server had been, in connections and in bytes (METHODOLOGY "Memory").
+/// Fits a line to (connections, bytes), of which the bytes were read in whole pages: to those readings that
+/// are beyond what the server had been, in connections and in bytes (METHODOLOGY "Memory").
 pub fn growth(points: &[(f64, f64)], page_bytes: f64, before: Before) -> Growth {
     if line(points).is_none() {
         return Growth::Unknown;
@@ -177,8 +179,8 @@ mod tests {
         assert_eq!(growth(&[(1.0, 1.0); 3], 4096.0, Before::default()), Growth::Unknown);
     }
 
-    /// A server that needs 50 MB and 24 KiB a connection, and gives back nothing: connections beyond the `held` that it had
-    /// before are new memory, the others cost it `again`.
+    /// A server that needs 50 MB and 24 KiB a connection, and gives back nothing: connections beyond the
+    /// `held` that it had before are new memory, the others cost it `again`.
     fn warm(held: u64, again: f64, before: Before) -> Growth {
         let bytes = |n: u64| {
             let new = n.saturating_sub(held);
@@ -193,7 +195,8 @@ mod tests {
         let before = |connections, held: u64| Before { connections, bytes: 50_000_000 + 24_576 * held };
         let Growth::Seen(fresh) = warm(0, 0.0, before(0, 0)) else { panic!("a fresh server") };
         assert!((fresh.slope - 24_576.0).abs() < 1.0, "{fresh:?}");
-        // The same 10,000 once more: 4.4 KiB each of what had not been freed. The table of descriptors has room for 16,384.
+        // The same 10,000 once more: 4.4 KiB each of what had not been freed. The table of descriptors has
+        // room for 16,384.
         assert_eq!(warm(10_000, 4_500.0, before(16_384, 10_000)), Growth::Reconnected);
         assert_eq!(warm(10_000, 0.0, before(16_384, 10_000)), Growth::Reconnected);
         // More than ever: the new ones tell.

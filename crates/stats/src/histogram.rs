@@ -1,8 +1,8 @@
 //! An HdrHistogram of durations with exact sums beside it.
 //!
 //! The buckets hold whole microseconds, 3 significant digits, 1 µs to 10 min. The sums, the minimum and the
-//! maximum are kept in nanoseconds and as integers, so that the mean and σ are exact and merging is associative:
-//! two workers' merged histograms equal one worker's, sample for sample.
+//! maximum are kept in nanoseconds and as integers, so that the mean and σ are exact and merging is
+//! associative: two workers' merged histograms equal one worker's, sample for sample.
 
 use std::fmt;
 
@@ -21,9 +21,9 @@ const TAIL_SAMPLES_MIN: f64 = 10.0;
 
 /// A histogram of durations, given and read in nanoseconds.
 ///
-/// `new` allocates nothing; the first sample allocates the buckets (168 KiB, touched only where samples fall),
-/// later ones nothing. [`shrink_to_fit`](Self::shrink_to_fit) reduces them to the
-/// occupied ones until the next sample. Durations are rounded *up* to the microsecond, so no quantile lies below its sample.
+/// `new` allocates nothing; the first sample allocates the buckets (168 KiB, touched only where samples
+/// fall), later ones nothing. [`shrink_to_fit`](Self::shrink_to_fit) reduces them to the occupied ones until
+/// the next sample. Durations are rounded *up* to the microsecond, so no quantile lies below its sample.
 #[derive(Clone, Default)]
 pub struct Histogram {
     buckets: Buckets,
@@ -148,7 +148,8 @@ impl Histogram {
         if self.is_empty() {
             return 0.0;
         }
-        // Σ(x−m)² about the integer part m of the mean is an exact integer: nothing cancels in floating point.
+        // Σ(x−m)² about the integer part m of the mean is an exact integer: nothing cancels in floating
+        // point.
         let n = u128::from(self.count());
         let (mean, rest) = (self.sum_ns / n, self.sum_ns % n);
         // (Sums read from a file were rounded, and may miss zero by a little.)

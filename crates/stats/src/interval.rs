@@ -33,16 +33,17 @@ pub fn of_repeats(values: &[f64]) -> Option<Interval> {
     Some(Sample::of(values)?.interval())
 }
 
-/// The interval of a figure over one run, around its `value` over all of it, from its series, one value a second:
-/// neighbouring seconds resemble each other, the means of [`BATCHES`] batches hardly do. How far these lie from the value
-/// is what makes it wide (sectioning; Asmussen and Glynn, Stochastic Simulation, III.5). `None` with fewer than 2 rows a
-/// batch.
+/// The interval of a figure over one run, around its `value` over all of it, from its series, one value a
+/// second: neighbouring seconds resemble each other, the means of [`BATCHES`] batches hardly do. How far
+/// these lie from the value is what makes it wide (sectioning; Asmussen and Glynn, Stochastic Simulation,
+/// III.5). `None` with fewer than 2 rows a batch.
 pub fn of_series(series: &[f64], value: f64) -> Option<Interval> {
     let sample = Sample::about(&batch_means(series)?, value)?;
     Some(sample.interval())
 }
 
-/// The means of [`BATCHES`] equal, consecutive batches; the first rows are left out where the length does not divide.
+/// The means of [`BATCHES`] equal, consecutive batches; the first rows are left out where the length does not
+/// divide.
 pub fn batch_means(series: &[f64]) -> Option<Vec<f64>> {
     let rows = series.len() / BATCHES;
     if rows < 2 {

@@ -34,7 +34,8 @@ pub fn knee(points: &[(f64, f64)]) -> Option<Knee> {
     outgrows.then_some(Knee { load, latency })
 }
 
-/// How far each point of the curve, scaled to the unit square, lies below the diagonal; `None` if it does not rise.
+/// How far each point of the curve, scaled to the unit square, lies below the diagonal; `None` if it does not
+/// rise.
 fn distance_below_diagonal(curve: &[(f64, f64)]) -> Option<Vec<f64>> {
     let (first, last) = (curve.first()?, curve.last()?);
     let low = curve.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
@@ -82,7 +83,8 @@ mod tests {
 
     #[test]
     fn finds_the_bend_of_a_queue() {
-        // M/M/1: latency 1/(1 − ρ); Kneedle puts the knee where the scaled slope is 1, near ρ = 0.9 for ρ up to 0.98.
+        // M/M/1: latency 1/(1 − ρ); Kneedle puts the knee where the scaled slope is 1, near ρ = 0.9 for ρ up
+        // to 0.98.
         let curve: Vec<_> =
             (1..50).map(|i| f64::from(i) / 50.0).map(|load| (load, 1.0 / (1.0 - load))).collect();
         let found = knee(&curve).unwrap();

@@ -3,8 +3,8 @@
 use crate::interval::{CONFIDENCE, Interval};
 use crate::student;
 
-/// A whole and a part of it, added up over units: of what is due in an absence, what is lost. What is in one unit has much in
-/// common, so that the units are the sample, and not what is in them.
+/// A whole and a part of it, added up over units: of what is due in an absence, what is lost. What is in one
+/// unit has much in common, so that the units are the sample, and not what is in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// How many there are.
@@ -68,9 +68,9 @@ impl Share {
         (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
     }
 
-    /// The 95% interval (the ratio estimator; Cochran, Sampling Techniques, 6.4). Where no unit has any part, or
-    /// none any rest, the share of such units in the limit: 1 − 0.05^(1/n) (Clopper and Pearson). `None` with fewer than 2 units,
-    /// or of files from before there were squares.
+    /// The 95% interval (the ratio estimator; Cochran, Sampling Techniques, 6.4). Where no unit has any part,
+    /// or none any rest, the share of such units in the limit: 1 − 0.05^(1/n) (Clopper and Pearson). `None`
+    /// with fewer than 2 units, or of files from before there were squares.
     pub fn interval(&self) -> Option<Interval> {
         let (value, n) = (self.value()?, self.units as f64);
         if self.units < 2 || self.whole_squares == 0 {

@@ -1,8 +1,8 @@
 //! The level that a series settles at, without what it takes to get there.
 //!
-//! How much of the start to leave out is chosen by the data (MSER: White, "An effective truncation heuristic for bias
-//! reduction in simulation output", 1997): as much as makes the standard error of the rest smallest, and never more than
-//! half.
+//! How much of the start to leave out is chosen by the data (MSER: White, "An effective truncation heuristic
+//! for bias reduction in simulation output", 1997): as much as makes the standard error of the rest smallest,
+//! and never more than half.
 
 use crate::interval::{Interval, of_repeats};
 
@@ -31,8 +31,8 @@ impl Steady {
     }
 }
 
-/// MSER's statistic of the values from each place on: the squared standard error of their mean, but for a factor of
-/// n / (n − 1).
+/// MSER's statistic of the values from each place on: the squared standard error of their mean, but for a
+/// factor of n / (n − 1).
 fn errors(series: &[f64]) -> Vec<f64> {
     let mut errors = vec![0.0; series.len()];
     let (mut n, mut mean, mut squares) = (0.0_f64, 0.0_f64, 0.0_f64);

@@ -7,8 +7,8 @@ const CELLS: u32 = 1_024;
 /// The two-sided quantile: |t| stays below it with probability `confidence` at `df` degrees of freedom, which
 /// may be fractional, as in Welch's test; below 1 they count as 1. Good to 4 digits.
 ///
-/// Substituting t = √df·tan θ makes the density cos^(df−1) θ without the gamma functions, so the quantile is where the
-/// area under that, over its whole area, reaches the confidence.
+/// Substituting t = √df·tan θ makes the density cos^(df−1) θ without the gamma functions, so the quantile is
+/// where the area under that, over its whole area, reaches the confidence.
 pub(crate) fn t(confidence: f64, df: f64) -> f64 {
     let df = df.max(1.0);
     // Beyond 12 standard deviations nothing is left to add up.

@@ -1,8 +1,9 @@
 //! How a table becomes a type: one row each for what is measured, and no second list of it anywhere.
 
-/// Declares a struct with a public field for each row, an enum that names the rows, and the ways from one to the other.
-/// A row is the field's documentation, the field, its name in the enum, and what else is known of it:
-/// `missing: Missing = Facts { … },`. Code that measures writes the field; code that lists iterates over the enum.
+/// Declares a struct with a public field for each row, an enum that names the rows, and the ways from one to
+/// the other. A row is the field's documentation, the field, its name in the enum, and what else is known of
+/// it: `missing: Missing = Facts { … },`. Code that measures writes the field; code that lists iterates over
+/// the enum.
 macro_rules! table {
     (
         $(#[$of_struct:meta])*

@@ -1,4 +1,5 @@
-//! The cost of a connection on this machine, measured: some thousand are opened, and the growth of memory is fitted.
+//! The cost of a connection on this machine, measured: some thousand are opened, and the growth of memory is
+//! fitted.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,7 +23,8 @@ use crate::trial::{Trial, measure};
 const CONNECTIONS_MAX: u64 = 4_000;
 /// Readings of the kernel's memory.
 const READINGS: usize = 16;
-/// The first readings, which are left out: connections that were closed before leave room, which is filled up first.
+/// The first readings, which are left out: connections that were closed before leave room, which is filled up
+/// first.
 const WARMUP_READINGS: usize = READINGS / 4;
 /// An ordinary small message; a connection that has carried one is larger than one that never did.
 const MESSAGE: [u8; 128] = [b'x'; 128];
@@ -31,7 +33,8 @@ const RETRIES_MAX: u32 = 1_000;
 const RETRY_PAUSE: Duration = Duration::from_millis(1);
 /// How long the clients of throng's part are held: one reading is enough.
 const HOLD_NS: u64 = 1_000_000;
-/// Clients that keep windows for their compression take so much that fewer are enough, and may be all that fit.
+/// Clients that keep windows for their compression take so much that fewer are enough, and may be all that
+/// fit.
 const WINDOWS_MAX: u32 = 400;
 /// How long it takes each of them to say one thing.
 const SAY_NS: u64 = 1_000_000_000;
@@ -171,8 +174,8 @@ fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     attempt()
 }
 
-/// Memory of throng's client and of its server for one connection. A window is there once it was needed: then each client has
-/// said something.
+/// Memory of throng's client and of its server for one connection. A window is there once it was needed: then
+/// each client has said something.
 fn of_programs(connections: u32, compression: Compression) -> Result<(f64, f64), Failure> {
     let says_something = compression.keeps_windows();
     let clients = if says_something { connections.min(WINDOWS_MAX) } else { connections };
@@ -208,7 +211,8 @@ fn of_programs(connections: u32, compression: Compression) -> Result<(f64, f64),
 mod tests {
     use super::*;
 
-    /// Everything on the machine takes and frees memory of the kernel meanwhile: a measurement that this disturbs is repeated.
+    /// Everything on the machine takes and frees memory of the kernel meanwhile: a measurement that this
+    /// disturbs is repeated.
     const ATTEMPTS_MAX: usize = 5;
 
     #[test]
@@ -219,7 +223,8 @@ mod tests {
                 assert_eq!(pairs.ends.len(), 1_600);
                 stats::fit::line(&pairs.slab).unwrap()
             })
-            // Two TCP sockets of more than 2 KiB each, their inodes and files; 1.6 pages of noise for each are far off.
+            // Two TCP sockets of more than 2 KiB each, their inodes and files; 1.6 pages of noise for each
+            // are far off.
             .take_while(|line| !(1_000.0..60_000.0).contains(&line.slope))
             .collect();
         assert!(measured.len() < ATTEMPTS_MAX, "{measured:?}");

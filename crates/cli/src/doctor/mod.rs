@@ -1,5 +1,5 @@
-//! Will this machine hold this many clients? What is found is compared with what is needed; each check that fails names
-//! the command that mends it.
+//! Will this machine hold this many clients? What is found is compared with what is needed; each check that
+//! fails names the command that mends it.
 //!
 //! [`Facts`] are read in one place and judged by pure functions, one file for each family of checks.
 

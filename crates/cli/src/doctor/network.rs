@@ -22,8 +22,8 @@ pub(super) fn rows(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
     rows
 }
 
-/// A connection is known by its addresses and ports: with one source address, one destination can be connected to as
-/// often as there are ports.
+/// A connection is known by its addresses and ports: with one source address, one destination can be
+/// connected to as often as there are ports.
 fn ports(facts: &Facts, required: &RequiredLoad) -> Row {
     const CHECK: &str = "ports × addresses";
     const RANGE: &str = "net.ipv4.ip_local_port_range";

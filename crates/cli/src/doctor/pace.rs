@@ -5,9 +5,11 @@ use super::required::{RequiredLoad, processes};
 use super::row::{Fix, Row, Verdict};
 use std::path::PathBuf;
 
-/// Threads of a throng process beside its workers: the one that listens to the parent, and the one that reports.
+/// Threads of a throng process beside its workers: the one that listens to the parent, and the one that
+/// reports.
 const OTHER_THREADS: u64 = 2;
-/// A reading of the clock that costs more than this is a system call, and shows: throng takes one for every event.
+/// A reading of the clock that costs more than this is a system call, and shows: throng takes one for every
+/// event.
 const CLOCK_NS_MAX: f64 = 150.0;
 /// Clock sources that are read without a system call.
 const CLOCKS: [&str; 5] =

@@ -7,7 +7,8 @@ use results::{Run, Second, Step};
 use stats::explicit_buckets::ExplicitBuckets;
 use stats::{Figures, Timed};
 
-/// Metrics exported as histograms, with their help texts. (Its parts, and deliveries by the size of their rooms, are in the results.)
+/// Metrics exported as histograms, with their help texts. (Its parts, and deliveries by the size of their
+/// rooms, are in the results.)
 const TIMED: [(Timed, &str); 10] = [
     (Timed::Handshake, "Start of the TCP connect until the client is ready"),
     (Timed::Rtt, "Intended send until the echo, acknowledgement or own copy"),

@@ -1,4 +1,5 @@
-//! `--otlp`: the figures of each second, pushed to an OpenTelemetry collector as JSON over HTTP (OTLP 1.3, "OTLP/HTTP").
+//! `--otlp`: the figures of each second, pushed to an OpenTelemetry collector as JSON over HTTP (OTLP 1.3,
+//! "OTLP/HTTP").
 
 use net::clock;
 use serde_json::{Value as Json, json};

@@ -1,4 +1,5 @@
-//! The figures of this moment as Prometheus has them: families of samples, and the page of them (text exposition format 0.0.4).
+//! The figures of this moment as Prometheus has them: families of samples, and the page of them (text
+//! exposition format 0.0.4).
 
 use std::fmt::Write as _;
 

@@ -81,7 +81,8 @@ impl Push {
         let _ = self.queue.try_send((self.body)(measures, Moment::Now));
     }
 
-    /// Pushes the last figures, and waits for all that is queued, or until `is_over`: what is queued then is dropped.
+    /// Pushes the last figures, and waits for all that is queued, or until `is_over`: what is queued then is
+    /// dropped.
     pub(crate) fn finish(self, measures: &Measures, is_over: &dyn Fn() -> bool) {
         let mut last = (self.body)(measures, Moment::End);
         // Without a thread to take it, there is nothing to wait for.
@@ -99,7 +100,8 @@ impl Push {
     }
 }
 
-/// The endpoint of a URL and its text: of the port that `http` has anyway, a [`Url`] does not tell whether it was named.
+/// The endpoint of a URL and its text: of the port that `http` has anyway, a [`Url`] does not tell whether it
+/// was named.
 fn source(url: &Url, text: &str, way: &Way) -> Option<Source> {
     let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
     let mut path = if url.path() == "/" { way.path.clone() } else { url.path().to_owned() };

@@ -1,4 +1,5 @@
-//! `--pushgateway`: the page of `--metrics`, put each second into a Pushgateway, which keeps the last one when the run has ended.
+//! `--pushgateway`: the page of `--metrics`, put each second into a Pushgateway, which keeps the last one
+//! when the run has ended.
 
 use results::Run;
 

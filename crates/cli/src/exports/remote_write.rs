@@ -1,7 +1,9 @@
-//! `--remote-write`: the figures of each second, pushed to a Prometheus or to what takes its protocol (Remote-Write 1.0).
+//! `--remote-write`: the figures of each second, pushed to a Prometheus or to what takes its protocol
+//! (Remote-Write 1.0).
 //!
-//! A request is a `prometheus.WriteRequest`, protocol buffers in Snappy's block format. The series end with the run: each gets the
-//! marker of staleness, by which Prometheus knows that its last value is not the value since.
+//! A request is a `prometheus.WriteRequest`, protocol buffers in Snappy's block format. The series end with
+//! the run: each gets the marker of staleness, by which Prometheus knows that its last value is not the value
+//! since.
 
 use net::clock;
 

@@ -40,7 +40,8 @@ pub(crate) struct PeopleArgs {
 }
 
 impl PeopleArgs {
-    /// Divides the clients into rooms. `clients_max`: the most clients that a step will have, if that is known.
+    /// Divides the clients into rooms. `clients_max`: the most clients that a step will have, if that is
+    /// known.
     pub(crate) fn rooms(&self, clients_max: Option<u64>) -> Result<Division, Failure> {
         match (self.rooms, self.room_count, self.room_zipf) {
             (Some(people), ..) => Ok(Division::of_size(people)),

@@ -1,4 +1,5 @@
-//! The clients' identities, as users say it: rows of a CSV file, and a token that is signed for each (docs/APP.md).
+//! The clients' identities, as users say it: rows of a CSV file, and a token that is signed for each
+//! (docs/APP.md).
 
 mod args;
 mod claims;
@@ -74,7 +75,8 @@ pub(crate) fn usual_claims(names: &Names) -> Template {
         .text("}")
 }
 
-/// Puts a token that is put nowhere else where the protocol's own clients have it. `is_said`: the app says it.
+/// Puts a token that is put nowhere else where the protocol's own clients have it. `is_said`: the app says
+/// it.
 pub(crate) fn place_token(client_spec: &mut ClientSpec, is_said: bool) {
     let hole = format!("{{{TOKEN}}}");
     let is_there = client_spec.people.names.get(TOKEN).is_some() && client_spec.of_dialect.token.is_none();

@@ -1,4 +1,5 @@
-//! Secrets as they are given: as they are, or by `env:NAME` and `file:PATH`, so that the list of processes shows none.
+//! Secrets as they are given: as they are, or by `env:NAME` and `file:PATH`, so that the list of processes
+//! shows none.
 
 use std::env::{self, VarError};
 use std::path::Path;

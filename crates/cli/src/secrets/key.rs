@@ -10,8 +10,8 @@ use secret::KEY_BYTES;
 /// Its file, beside the store.
 const FILE_NAME: &str = "mask.key";
 
-/// The key. Without a place to keep it, or one that can be read, each process has its own: its digits tell secrets of one
-/// run apart, and nothing more.
+/// The key. Without a place to keep it, or one that can be read, each process has its own: its digits tell
+/// secrets of one run apart, and nothing more.
 pub(crate) fn of_user() -> [u8; KEY_BYTES] {
     let kept = store::data_dir().and_then(|dir| read_or_make(&dir).ok());
     kept.unwrap_or_else(random)

@@ -19,8 +19,8 @@ use crate::verbs::steps::{self, StepArgs};
 use crate::{app_file, people, plan, target};
 
 const DURATION_NS: u64 = 10_000_000_000;
-/// websocket-bench's defaults, except its 20 samples: the 95th percentile, which is what is limited, needs 200 (METHODOLOGY
-/// "Quantiles").
+/// websocket-bench's defaults, except its 20 samples: the 95th percentile, which is what is limited, needs
+/// 200 (METHODOLOGY "Quantiles").
 const SEED: steps::Defaults = steps::Defaults { concurrent: 4, sample_size: 200 };
 
 /// Each message goes to every client: how many clients within a limit?

@@ -136,8 +136,8 @@ impl Split {
     }
 }
 
-/// The ceiling that a run reached, if it did. The worker's CPU tells whether it was the generator's ceiling; while connecting it is
-/// not known.
+/// The ceiling that a run reached, if it did. The worker's CPU tells whether it was the generator's ceiling;
+/// while connecting it is not known.
 fn ceiling(step: &Step, work: Work) -> Option<Ceiling> {
     let cpu = step.generator.as_ref().and_then(|generator| generator.worker_cpu_percent_max);
     // A generator that was not busy could have done more: its server was the limit.

@@ -100,8 +100,8 @@ enum Protocol {
 /// Parts of most apps, as comments.
 const BESIDES: &str = include_str!("besides.toml");
 
-/// Steps that many apps take before the load, as a comment behind the file's first paragraph: keys of the whole file stand before
-/// all tables.
+/// Steps that many apps take before the load, as a comment behind the file's first paragraph: keys of the
+/// whole file stand before all tables.
 const OPENING: &str = "
 # open = [                      # what a client says before the load, and what it waits for
 #   { STEP },

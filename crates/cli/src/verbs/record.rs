@@ -1,4 +1,5 @@
-//! `throng record URL`: a session that is recorded on its way through a proxy, and the app's file that is made of it.
+//! `throng record URL`: a session that is recorded on its way through a proxy, and the app's file that is
+//! made of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +24,8 @@ use crate::{browser, interrupts, locale, output, secrets, security, stderr, targ
 const SECOND: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// Interval at which the session is summed up, at least.
 const SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
-/// Multiple of the time that a summary takes until the next: a long session is copied for it, and connections wait for that.
+/// Multiple of the time that a summary takes until the next: a long session is copied for it, and connections
+/// wait for that.
 const SUMMARY_REST: u32 = 50;
 /// Interval at which interrupts and changes are looked for.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -214,8 +216,8 @@ impl Record {
         output::print(&format!("{text}\nRun it:\n\n  {command}{}\n", self.tls_flags()))
     }
 
-    /// Removes files that are written next, if they may be written over. A file keeps the permissions that it was created with,
-    /// and a HAR's are its owner's alone: it is written anew.
+    /// Removes files that are written next, if they may be written over. A file keeps the permissions that it
+    /// was created with, and a HAR's are its owner's alone: it is written anew.
     fn make_way<'a>(&self, files: impl IntoIterator<Item = &'a PathBuf>) {
         for path in files.into_iter().filter(|_| self.force) {
             // One that cannot be removed is reported when it is written.

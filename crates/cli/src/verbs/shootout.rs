@@ -273,7 +273,8 @@ impl Shootout {
         }
     }
 
-    /// An interrupted shootout, with the targets that were measured; they are checked anew, and must be the same.
+    /// An interrupted shootout, with the targets that were measured; they are checked anew, and must be the
+    /// same.
     fn resumed(
         &self,
         folder: &Path,

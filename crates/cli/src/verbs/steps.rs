@@ -178,7 +178,8 @@ impl Steps {
         })
     }
 
-    /// The most clients that are known beforehand: of any step, or of the first where steps go on until a limit breaks.
+    /// The most clients that are known beforehand: of any step, or of the first where steps go on until a
+    /// limit breaks.
     pub(crate) fn clients_known(&self, args: &StepArgs, default: u64) -> Result<u64, Failure> {
         Ok(self.clients_max(args, default)?.unwrap_or(first_and_by(args).0))
     }

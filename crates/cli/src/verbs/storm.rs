@@ -22,7 +22,8 @@ use crate::{plan, target};
 const PERCENTILE: f64 = 99.0;
 /// How long to watch at least, unless told otherwise.
 const DURATION_NS: u64 = 10_000_000_000;
-/// The storm is watched for this many times the longest first wait: an attempt may fail, and the next one takes its time.
+/// The storm is watched for this many times the longest first wait: an attempt may fail, and the next one
+/// takes its time.
 const WAITS: u64 = 2;
 
 /// Clients lose their connections: how long until all are back?

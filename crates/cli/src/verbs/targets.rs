@@ -113,8 +113,8 @@ impl Selection {
         if self.names.is_empty() { &catalog.mistakes } else { &[] }
     }
 
-    /// The targets that were named, each once and in the order of the catalog; nothing named means all of them only where that
-    /// costs nothing.
+    /// The targets that were named, each once and in the order of the catalog; nothing named means all of
+    /// them only where that costs nothing.
     fn of<'a>(&self, catalog: &'a TargetCatalog, nothing_is_all: bool) -> Result<Vec<&'a Target>, Failure> {
         if self.all || (self.names.is_empty() && nothing_is_all) {
             return Ok(catalog.targets.iter().collect());

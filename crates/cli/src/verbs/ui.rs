@@ -81,9 +81,9 @@ fn random_token() -> io::Result<String> {
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
-/// Opens the address by way of a page that only this user can read: lists of processes are for all, and the address has
-/// the token in it. The page is gone when what is returned is dropped. Where there is no browser, the address has been
-/// printed.
+/// Opens the address by way of a page that only this user can read: lists of processes are for all, and the
+/// address has the token in it. The page is gone when what is returned is dropped. Where there is no browser,
+/// the address has been printed.
 fn open(url: &str) -> Option<NamedTempFile> {
     let failed = |error| stderr::line(format_args!("throng: --open: {error}; open the address above"));
     let page = signpost(url).map_err(failed).ok()?;

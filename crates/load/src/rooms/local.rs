@@ -44,7 +44,8 @@ impl LocalRooms {
         &self.rooms
     }
 
-    /// The kind of the message with this sequence number, sent by this client of this worker, by its number there.
+    /// The kind of the message with this sequence number, sent by this client of this worker, by its number
+    /// there.
     #[inline]
     pub fn kind_of(&self, worker: u16, client: u32, seq: u32) -> usize {
         self.mix.kind(worker, client, seq)

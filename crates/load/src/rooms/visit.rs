@@ -51,8 +51,8 @@ impl Visit {
             && self.first_wrong().is_none()
     }
 
-    /// The place of the first step that cannot be taken: into a room where they are, or out of one where they are not. Behind the
-    /// last step: they are in a room at the end.
+    /// The place of the first step that cannot be taken: into a room where they are, or out of one where they
+    /// are not. Behind the last step: they are in a room at the end.
     pub fn first_wrong(&self) -> Option<usize> {
         let mut inside = self.stays;
         for (place, step) in self.steps.iter().enumerate() {

@@ -1,5 +1,6 @@
-//! The CPU quota of control groups: a number of microseconds in each period, after which everything in the group
-//! stands still until the next (Documentation/admin-guide/cgroup-v2.rst, `cpu.max`; scheduler/sched-bwc.rst).
+//! The CPU quota of control groups: a number of microseconds in each period, after which everything in the
+//! group stands still until the next (Documentation/admin-guide/cgroup-v2.rst, `cpu.max`;
+//! scheduler/sched-bwc.rst).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,8 @@ impl CpuQuota {
 }
 
 impl Throttling {
-    /// The share of the periods since `before` in which the group stood still: 0 to 100. `None` where there was none.
+    /// The share of the periods since `before` in which the group stood still: 0 to 100. `None` where there
+    /// was none.
     pub fn percent_since(self, before: Throttling) -> Option<f64> {
         let periods = self.periods.saturating_sub(before.periods);
         let throttled = self.throttled.saturating_sub(before.throttled).min(periods);

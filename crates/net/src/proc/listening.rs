@@ -13,8 +13,8 @@ use super::processes;
 /// Descriptors among which a listener is looked for first: a server opens it before it has clients.
 const FIRST_FDS: usize = 256;
 
-/// The pids of all processes that listen on `addr`, ascending. Empty if none does, or if they belong to another user, whose
-/// descriptors are not ours to see.
+/// The pids of all processes that listen on `addr`, ascending. Empty if none does, or if they belong to
+/// another user, whose descriptors are not ours to see.
 ///
 /// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it,
 /// unless another process listens on that very address.
@@ -59,8 +59,8 @@ fn tcp_listeners() -> io::Result<Vec<(SocketAddr, u64)>> {
     Ok(listeners)
 }
 
-/// The kernel lists listening sockets before connected ones (`tcp_seq_start`): with hundreds of thousands of connections,
-/// the rest would take a second to read.
+/// The kernel lists listening sockets before connected ones (`tcp_seq_start`): with hundreds of thousands of
+/// connections, the rest would take a second to read.
 fn listed(table: impl BufRead) -> Vec<(SocketAddr, u64)> {
     table.lines().skip(1).map_while(|line| listener(&line.ok()?)).collect()
 }
@@ -83,7 +83,8 @@ fn covers(local: &SocketAddr, wanted: &SocketAddr) -> bool {
         }
 }
 
-/// `0100007F:0D05`, or four such words for IPv6: each 32-bit word in the machine's byte order, the port as read.
+/// `0100007F:0D05`, or four such words for IPv6: each 32-bit word in the machine's byte order, the port as
+/// read.
 fn parse_hex_addr(text: &str) -> Option<SocketAddr> {
     let (hex, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -113,7 +114,8 @@ fn unix_inodes(table: &str, wanted: &Path) -> HashSet<u64> {
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-/// The inodes of the sockets among a process's first `fds_max` descriptors; of none if they are not ours to see.
+/// The inodes of the sockets among a process's first `fds_max` descriptors; of none if they are not ours to
+/// see.
 fn sockets_of(pid: u32, fds_max: usize) -> impl Iterator<Item = u64> {
     let fds = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(fds_max);
     fds.filter_map(|fd| {

@@ -14,14 +14,14 @@ use super::processes;
 const KILL_ROUNDS_MAX: u32 = 1_000;
 const KILL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Makes orphans among this process's descendants its own children, instead of init's: a daemon that has left its
-/// process group and session is still found by [`descendants`].
+/// Makes orphans among this process's descendants its own children, instead of init's: a daemon that has left
+/// its process group and session is still found by [`descendants`].
 pub fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Waits for the end of the child `pid`; descendants that were adopted and end before it are waited for as well, so that
-/// none stays a zombie. Nothing else in this process may be waiting for a child.
+/// Waits for the end of the child `pid`; descendants that were adopted and end before it are waited for as
+/// well, so that none stays a zombie. Nothing else in this process may be waiting for a child.
 pub fn reap_until(pid: u32) -> io::Result<ExitStatus> {
     loop {
         match wait(WaitOptions::empty()) {
@@ -43,7 +43,8 @@ pub fn descendants() -> io::Result<Vec<u32>> {
     Ok(processes::tree_of(own)?.into_iter().filter(|pid| *pid != own).collect())
 }
 
-/// Kills every descendant, and their children as they are adopted, until none is left. Gives up on what the kernel does not let go.
+/// Kills every descendant, and their children as they are adopted, until none is left. Gives up on what the
+/// kernel does not let go.
 pub fn kill_descendants() -> io::Result<()> {
     for _ in 0..KILL_ROUNDS_MAX {
         let left = descendants()?;
@@ -60,8 +61,9 @@ pub fn kill_descendants() -> io::Result<()> {
     Ok(())
 }
 
-/// Kills a child of this process with all that descends from it, and those that come while it does: for one that keeps
-/// others, and does not answer. What is stopped ends as well. Gives up on what the kernel does not let go.
+/// Kills a child of this process with all that descends from it, and those that come while it does: for one
+/// that keeps others, and does not answer. What is stopped ends as well. Gives up on what the kernel does not
+/// let go.
 pub fn kill_tree(root: u32) -> io::Result<()> {
     let kill = |pid: u32| {
         // It may have ended by itself since.

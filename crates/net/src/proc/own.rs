@@ -5,7 +5,8 @@ use std::io;
 
 use crate::sys;
 
-/// Nanoseconds per clock tick: `/proc` counts in hundredths of a second on every Linux that matters (USER_HZ).
+/// Nanoseconds per clock tick: `/proc` counts in hundredths of a second on every Linux that matters
+/// (USER_HZ).
 pub(super) const TICK_NS: u64 = 10_000_000;
 
 /// Usage of the calling thread since it started.

@@ -52,7 +52,8 @@ pub fn is_running(pid: u32) -> bool {
     !matches!(Reader::new().stat(pid), Ok(None))
 }
 
-/// A number that tells whether a process's first thread has run since: how often it has given up a CPU. `None`: it has ended.
+/// A number that tells whether a process's first thread has run since: how often it has given up a CPU.
+/// `None`: it has ended.
 pub fn turns(pid: u32) -> Option<u64> {
     let (voluntary, involuntary) = Reader::new().switches(pid, pid).ok()??;
     Some(voluntary + involuntary)

@@ -1,7 +1,8 @@
 //! Other programs on the CPUs of this machine: every process at two moments, and what it used in between.
 //!
-//! A process that ended since is in its parent's `cutime`, less what was seen of it before: `cargo` answers for its
-//! compilers. Kernel threads are not among them: what they do for the network, they do for the programs that use it.
+//! A process that ended since is in its parent's `cutime`, less what was seen of it before: `cargo` answers
+//! for its compilers. Kernel threads are not among them: what they do for the network, they do for the
+//! programs that use it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -56,8 +57,8 @@ impl Programs {
         Programs { processes: pids.into_iter().take(PROCESSES_MAX).filter_map(process).collect() }
     }
 
-    /// Usage of each program since `before`, the busiest first; those that used nothing, and the trees of `not`, are
-    /// left out.
+    /// Usage of each program since `before`, the busiest first; those that used nothing, and the trees of
+    /// `not`, are left out.
     pub fn since(&self, before: &Programs, not: &[u32]) -> Vec<ProgramCpu> {
         let left_out: HashSet<u32> = self.trees(not).union(&before.trees(not)).copied().collect();
         let known = |pid: &u32, process: &Process| {

@@ -59,7 +59,8 @@ impl Reader {
         Some(self.text(&format!("/proc/{pid}/task/{tid}/comm")).ok()??.trim_end().to_owned())
     }
 
-    /// The most resident memory there has been, bytes, and the size of the table of descriptors, which never shrinks.
+    /// The most resident memory there has been, bytes, and the size of the table of descriptors, which never
+    /// shrinks.
     pub(super) fn past(&mut self, pid: u32) -> Option<(u64, u64)> {
         parse_past(&self.text(&format!("/proc/{pid}/status")).ok()??)
     }
@@ -71,7 +72,8 @@ impl Reader {
         Ok(text.and_then(|text| first_two(text.split_once(' ')?.1)))
     }
 
-    /// Open descriptors. Linux 6.2 and later tell the number as the directory's size; before, they are listed.
+    /// Open descriptors. Linux 6.2 and later tell the number as the directory's size; before, they are
+    /// listed.
     pub(super) fn fds(&self, pid: u32) -> Option<u32> {
         let path = format!("/proc/{pid}/fd");
         match fs::metadata(&path).ok()?.len() {
@@ -92,7 +94,8 @@ impl Reader {
     }
 }
 
-/// Returns whether that a file of a process cannot be read says something of the process. That we have no files left, say, does not.
+/// Returns whether that a file of a process cannot be read says something of the process. That we have no
+/// files left, say, does not.
 pub(super) fn is_of_process(error: &io::Error) -> bool {
     let of_process = [Errno::NOENT, Errno::SRCH, Errno::ACCESS, Errno::PERM];
     Errno::from_io_error(error).is_some_and(|errno| of_process.contains(&errno))
@@ -103,8 +106,8 @@ fn first_two(text: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// The name, the second field, may hold anything, also spaces and parentheses: the fields after it are counted
-/// from the last `)`. Zombies have ended as far as anyone cares.
+/// The name, the second field, may hold anything, also spaces and parentheses: the fields after it are
+/// counted from the last `)`. Zombies have ended as far as anyone cares.
 fn parse_stat(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
     let state = *fields.first()?;

@@ -1,13 +1,15 @@
 //! The processes of a server of which nothing is known but where it listens.
 //!
-//! A server may be several: workers that share a port, a listener beside what does its work (AnyCable: a gateway in Go,
-//! and Rails behind it). They are
+//! A server may be several: workers that share a port, a listener beside what does its work (AnyCable: a
+//! gateway in Go, and Rails behind it). They are
 //!
 //! 1. all that listen there: the same socket, or another of the same port (`SO_REUSEPORT`);
-//! 2. above each, as long as it is the same program: a head that need not listen itself (node's cluster, nginx, gunicorn);
-//! 3. the other processes of their process groups, which is what a shell or a supervisor started as one job; but not what
-//!    is above a listener (`foreman`, `npm`, a script), which only started it. A group with this program in it, or with one
-//!    that this descends from, does not belong to a server: it runs the measurement;
+//! 2. above each, as long as it is the same program: a head that need not listen itself (node's cluster,
+//!    nginx, gunicorn);
+//! 3. the other processes of their process groups, which is what a shell or a supervisor started as one job;
+//!    but not what is above a listener (`foreman`, `npm`, a script), which only started it. A group with this
+//!    program in it, or with one that this descends from, does not belong to a server: it runs the
+//!    measurement;
 //! 4. whatever descends from these.
 
 use std::collections::{BTreeSet, HashMap};
@@ -160,7 +162,8 @@ mod tests {
 
     #[test]
     fn the_group_of_whoever_measures_is_no_servers() {
-        // A script that starts a server, something else, and then throng, which `timeout` puts into a group of its own.
+        // A script that starts a server, something else, and then throng, which `timeout` puts into a group
+        // of its own.
         let script = [(10, 80, 80, "server"), (11, 80, 80, "database")];
         assert_eq!(service(&script, &[10]), [10]);
         let beside_throng = [(10, 80, OWN, "server")];

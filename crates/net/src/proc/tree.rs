@@ -1,8 +1,8 @@
 //! The CPU, memory, threads and waits of a process and all that descend from it.
 //!
-//! Totals are sums of differences from sample to sample, so they never go backwards. The CPU of processes that
-//! ended since the last sample, or came and went between two, is in their parent's `cutime`; what a parent does
-//! not wait for is known as of the sample before.
+//! Totals are sums of differences from sample to sample, so they never go backwards. The CPU of processes
+//! that ended since the last sample, or came and went between two, is in their parent's `cutime`; what a
+//! parent does not wait for is known as of the sample before.
 
 use std::collections::HashMap;
 use std::fs;
@@ -28,7 +28,8 @@ pub struct Usage {
     pub involuntary_switches: u64,
     /// Resident memory, bytes; pages shared between the processes count in each.
     pub rss_bytes: u64,
-    /// The part backed by files, or shared: the program itself, of which the kernel takes back what is not used.
+    /// The part backed by files, or shared: the program itself, of which the kernel takes back what is not
+    /// used.
     pub file_bytes: u64,
     /// Live processes.
     pub processes: u32,
@@ -53,7 +54,8 @@ struct ThreadUse {
 pub struct Past {
     /// The most resident memory that each process had, together, bytes.
     pub rss_bytes_peak: u64,
-    /// At most this many descriptors were ever open at once, and at least about half as many; 0 if there were only a few.
+    /// At most this many descriptors were ever open at once, and at least about half as many; 0 if there were
+    /// only a few.
     pub fds_peak: u64,
 }
 
@@ -88,7 +90,8 @@ pub struct ThreadTotals {
     pub run_queue_wait_ns: u64,
 }
 
-/// Follows a process and its descendants from sample to sample. A descendant stays followed when its parent ends.
+/// Follows a process and its descendants from sample to sample. A descendant stays followed when its parent
+/// ends.
 pub struct ProcessTree {
     roots: Vec<u32>,
     processes: HashMap<u32, Process>,
@@ -127,8 +130,8 @@ struct Thread {
 }
 
 impl Thread {
-    /// As it is now; `None`: it has ended. A thread that has not run since the `last` sample costs one small read: servers
-    /// with a thread per client have thousands of those.
+    /// As it is now; `None`: it has ended. A thread that has not run since the `last` sample costs one small
+    /// read: servers with a thread per client have thousands of those.
     fn read(reader: &mut Reader, pid: u32, tid: u32, last: Thread) -> io::Result<Option<Self>> {
         let Some((run_ns, wait_ns)) = reader.schedstat(pid, tid)? else { return Ok(None) };
         // 0 is also what kernels without schedstats say of every thread.
@@ -185,10 +188,12 @@ impl ProcessTree {
         }
     }
 
-    /// Reads the tree now. Cheap enough for a few times a second. Nothing is counted unless all of it could be read.
+    /// Reads the tree now. Cheap enough for a few times a second. Nothing is counted unless all of it could
+    /// be read.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] when every process of it has ended; any other when they cannot be looked at now.
+    /// [`io::ErrorKind::NotFound`] when every process of it has ended; any other when they cannot be looked
+    /// at now.
     pub fn sample(&mut self) -> io::Result<Usage> {
         let readings = self.read()?;
         if readings.is_empty() {
@@ -230,8 +235,8 @@ impl ProcessTree {
         members.into_iter().map(&mut read).collect()
     }
 
-    /// The processes of the tree that live now: the roots, those followed already (if their pid has not been given
-    /// to another since), and children of any of these.
+    /// The processes of the tree that live now: the roots, those followed already (if their pid has not been
+    /// given to another since), and children of any of these.
     fn members(&mut self) -> io::Result<HashMap<u32, Stat>> {
         let mut others = HashMap::new();
         let mut members = HashMap::new();
@@ -260,9 +265,9 @@ impl ProcessTree {
         }
     }
 
-    /// Forgets processes that ended, and adds what children used beyond what was seen of them: that is in their
-    /// parent's `cutime`, but only once it has waited for them, perhaps many samples later. Until then the parent
-    /// owes what was seen.
+    /// Forgets processes that ended, and adds what children used beyond what was seen of them: that is in
+    /// their parent's `cutime`, but only once it has waited for them, perhaps many samples later. Until then
+    /// the parent owes what was seen.
     fn count_ended(&mut self, now: &HashMap<u32, Reading>) {
         let is_alive = |pid: u32, process: &Process| {
             now.get(&pid).is_some_and(|reading| reading.stat.start_ticks == process.stat.start_ticks)
@@ -300,7 +305,8 @@ impl ProcessTree {
         let Reading { stat, resident_pages, file_pages, fds, tids, threads } = reading;
         let process = self.processes.remove(&pid);
         let (user, system) = match &process {
-            // The kernel splits the exact total by a sampled ratio, so that one of the two may lag for a tick.
+            // The kernel splits the exact total by a sampled ratio, so that one of the two may lag for a
+            // tick.
             Some(Process { stat: last, .. }) => (
                 stat.user_ticks.saturating_sub(last.user_ticks),
                 stat.system_ticks.saturating_sub(last.system_ticks),
@@ -344,8 +350,8 @@ impl ProcessTree {
         (!self.processes.is_empty()).then_some(past)
     }
 
-    /// Proportional memory of the tree as of the last sample, bytes: shared pages count once. Costly (the kernel
-    /// walks every mapping): at the ends of a step, not between. `None` where it may not be read.
+    /// Proportional memory of the tree as of the last sample, bytes: shared pages count once. Costly (the
+    /// kernel walks every mapping): at the ends of a step, not between. `None` where it may not be read.
     pub fn pss_bytes(&self) -> Option<u64> {
         self.processes.keys().map(|pid| pss_bytes(*pid)).sum()
     }

@@ -46,8 +46,8 @@ impl TryFrom<SocketAddrAny> for Addr {
 
 /// The addresses of `host` by the system's resolver, in its order of preference. Blocks: for set-up only.
 ///
-/// `host` is a name, an IPv4 address, or an IPv6 address with or without brackets. Errors are the resolver's; a
-/// name without addresses is [`io::ErrorKind::NotFound`].
+/// `host` is a name, an IPv4 address, or an IPv6 address with or without brackets. Errors are the resolver's;
+/// a name without addresses is [`io::ErrorKind::NotFound`].
 pub fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     let mut addrs: Vec<SocketAddr> = (bare, port).to_socket_addrs()?.collect();

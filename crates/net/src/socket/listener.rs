@@ -19,11 +19,11 @@ pub struct Listener {
 }
 
 /// Listens on `addr` with room for `backlog` connections that are not yet accepted (the kernel caps it at
-/// [`somaxconn`](crate::limits::somaxconn)). With `reuseport`, several listeners, of this process or others of
-/// the same user, share a TCP port and the kernel spreads connections over them.
+/// [`somaxconn`](crate::limits::somaxconn)). With `reuseport`, several listeners, of this process or others
+/// of the same user, share a TCP port and the kernel spreads connections over them.
 ///
-/// IPv6 sockets take IPv6 only: `[::]` and `0.0.0.0` are two addresses. A unix socket that a dead process left
-/// behind is replaced; one that answers is `AddrInUse`.
+/// IPv6 sockets take IPv6 only: `[::]` and `0.0.0.0` are two addresses. A unix socket that a dead process
+/// left behind is replaced; one that answers is `AddrInUse`.
 pub fn listen(addr: &Addr, backlog: u32, reuseport: bool) -> io::Result<Listener> {
     let listener = match addr {
         Addr::Inet(local) => Listener { socket: bind_tcp(local, reuseport)?, path: None },
@@ -52,8 +52,8 @@ pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
 /// Checks that a server could listen on this address: `AddrInUse` if one does, `AddrNotAvailable` if this
 /// machine does not have the address. Port 0 stands for any.
 ///
-/// Listens nowhere, not for a moment: a child that was forked in that moment would keep the socket until its exec, and take
-/// connections in the place of a server that is not there yet.
+/// Listens nowhere, not for a moment: a child that was forked in that moment would keep the socket until its
+/// exec, and take connections in the place of a server that is not there yet.
 pub fn can_bind(addr: &SocketAddr) -> io::Result<()> {
     bind_tcp(addr, false).map(drop)
 }
@@ -98,8 +98,8 @@ fn bind_unix(path: &Path) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Returns whether `path` is a socket on which nothing listens. Anything else in the way is left alone: connecting to a
-/// plain file is refused as well.
+/// Returns whether `path` is a socket on which nothing listens. Anything else in the way is left alone:
+/// connecting to a plain file is refused as well.
 fn is_abandoned(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
@@ -108,8 +108,8 @@ fn is_abandoned(path: &Path) -> bool {
 }
 
 impl Listener {
-    /// The listener that another process has made, and left open for this one: see [`inherited`](super::inherited).
-    /// Its file is that process's.
+    /// The listener that another process has made, and left open for this one: see
+    /// [`inherited`](super::inherited). Its file is that process's.
     pub fn of_another(socket: Socket) -> Listener {
         Listener { socket, path: None }
     }

@@ -23,14 +23,15 @@ pub struct Socket {
 /// `IP_BIND_ADDRESS_NO_PORT`).
 ///
 /// Returns at once; the socket turns writable when the connection stands or has failed, and
-/// [`take_error`](Socket::take_error) tells which. A refusal that is known at once is returned here. A unix socket
-/// whose backlog is full gives [`io::ErrorKind::WouldBlock`] and must be tried again: the kernel has no pending
-/// state for it.
+/// [`take_error`](Socket::take_error) tells which. A refusal that is known at once is returned here. A unix
+/// socket whose backlog is full gives [`io::ErrorKind::WouldBlock`] and must be tried again: the kernel has
+/// no pending state for it.
 pub fn connect(addr: &Addr, local: Option<IpAddr>) -> io::Result<Socket> {
     connect_with(addr, local, None)
 }
 
-/// As [`connect`], with a bound on the kernel's receive buffer that the peer is told of from the first packet on.
+/// As [`connect`], with a bound on the kernel's receive buffer that the peer is told of from the first packet
+/// on.
 pub fn connect_narrow(addr: &Addr, local: Option<IpAddr>, recv_bytes: usize) -> io::Result<Socket> {
     connect_with(addr, local, Some(recv_bytes))
 }
@@ -110,8 +111,8 @@ impl Socket {
         let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
     }
 
-    /// Has the kernel drop every packet that comes for this socket, unseen and unacknowledged: to the peer, the link is
-    /// as good as cut, and to this end nothing happens any more.
+    /// Has the kernel drop every packet that comes for this socket, unseen and unacknowledged: to the peer,
+    /// the link is as good as cut, and to this end nothing happens any more.
     pub fn drop_input(&self) -> io::Result<()> {
         sys::drop_input(self.as_fd())
     }
@@ -127,13 +128,14 @@ impl Socket {
         sys::unacknowledged_bytes(self.as_fd())
     }
 
-    /// How long ago this end last sent something, in milliseconds, as the kernel counts them. An error: it is no TCP socket.
+    /// How long ago this end last sent something, in milliseconds, as the kernel counts them. An error: it is
+    /// no TCP socket.
     pub fn silent_for_ms(&self) -> io::Result<u32> {
         sys::silent_for_ms(self.as_fd())
     }
 
-    /// How long ago the last bytes came in, in milliseconds, as the kernel counts them: whether they were read or not. An error:
-    /// it is no TCP socket.
+    /// How long ago the last bytes came in, in milliseconds, as the kernel counts them: whether they were
+    /// read or not. An error: it is no TCP socket.
     pub fn heard_before_ms(&self) -> io::Result<u32> {
         sys::heard_before_ms(self.as_fd())
     }
@@ -143,8 +145,9 @@ impl Socket {
         Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)
     }
 
-    /// Has the kernel acknowledge what it receives at once for a while, or later, as it does in the midst of a long talk: a sender
-    /// that waits for that (RFC 9293 §3.7.4, Nagle) shows it. An error: it is no TCP socket.
+    /// Has the kernel acknowledge what it receives at once for a while, or later, as it does in the midst of
+    /// a long talk: a sender that waits for that (RFC 9293 §3.7.4, Nagle) shows it. An error: it is no TCP
+    /// socket.
     pub fn acknowledge_at_once(&self, at_once: bool) -> io::Result<()> {
         Ok(sockopt::set_tcp_quickack(&self.fd, at_once)?)
     }
@@ -182,9 +185,9 @@ pub fn pair() -> io::Result<(Socket, Socket)> {
     Ok((Socket { fd: one }, Socket { fd: other }))
 }
 
-/// Takes over a socket that the parent process left open for this one with
-/// [`Socket::leave_open_on_exec`], by its number. Each can be taken once: it is closed on exec from then on, and
-/// that is an error here, like a number that is no socket.
+/// Takes over a socket that the parent process left open for this one with [`Socket::leave_open_on_exec`], by
+/// its number. Each can be taken once: it is closed on exec from then on, and that is an error here, like a
+/// number that is no socket.
 pub fn inherited(number: i32) -> io::Result<Socket> {
     let fd = sys::inherited_fd(number)?;
     sockopt::socket_type(&fd)?;

@@ -29,7 +29,8 @@ pub struct TlsOptions {
     pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
-    /// The client's own certificate chain (leaf first) and its key, as the texts of PEM files, for servers that ask for it.
+    /// The client's own certificate chain (leaf first) and its key, as the texts of PEM files, for servers
+    /// that ask for it.
     pub identity: Option<(String, Secret)>,
     /// The protocol of the connection, for both to agree on (RFC 7301); `None`: nothing is asked.
     pub alpn: Option<&'static str>,
@@ -111,7 +112,8 @@ impl ClientTls {
             config.resumption = Resumption::store(Arc::new(session_store));
             Arc::new(config)
         };
-        // A thousand clients are a thousand strangers: a resumed session would make their handshakes look cheap.
+        // A thousand clients are a thousand strangers: a resumed session would make their handshakes look
+        // cheap.
         Ok(ClientTls { newcomers: with(false), returned: with(true), sessions })
     }
 
@@ -145,8 +147,8 @@ pub struct ServerTls {
     config: Arc<ServerConfig>,
 }
 
-/// Protocols of a server. A client that would take either gets HTTP/1.1, over which there is more: WebSockets, and sessions
-/// over requests.
+/// Protocols of a server. A client that would take either gets HTTP/1.1, over which there is more:
+/// WebSockets, and sessions over requests.
 const SERVED: [&str; 2] = ["http/1.1", "h2"];
 
 impl ServerTls {
@@ -161,7 +163,8 @@ impl ServerTls {
             .with_no_client_auth()
             .with_single_cert(chain, private)
             .map_err(|error| in_file(cert, error))?;
-        // The session is in the ticket, under a key of ours: however many clients come back, nothing is kept of them.
+        // The session is in the ticket, under a key of ours: however many clients come back, nothing is kept
+        // of them.
         config.ticketer = Ticketer::new().map_err(io::Error::other)?;
         config.alpn_protocols = SERVED.map(Into::into).to_vec();
         Ok(ServerTls { config: Arc::new(config) })
@@ -253,9 +256,9 @@ fn in_file(path: &Path, what: impl fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()))
 }
 
-/// Trusts what these authorities have signed; and of those that were given, what is an authority's own certificate: `openssl req
-/// -x509` makes one for a server, which may sign others and, by RFC 5280, not serve. Without authorities, any certificate will do.
-/// In any case the server must hold its key.
+/// Trusts what these authorities have signed; and of those that were given, what is an authority's own
+/// certificate: `openssl req -x509` makes one for a server, which may sign others and, by RFC 5280, not
+/// serve. Without authorities, any certificate will do. In any case the server must hold its key.
 #[derive(Debug)]
 struct Trust {
     authorities: Option<Arc<WebPkiServerVerifier>>,

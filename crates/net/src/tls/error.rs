@@ -15,8 +15,8 @@ pub enum TlsError {
     WrongHost,
     /// The certificate's issuer is not trusted.
     UnknownIssuer,
-    /// The certificate is a certificate authority's own, as `openssl req -x509` makes them: it may sign others,
-    /// but not serve.
+    /// The certificate is a certificate authority's own, as `openssl req -x509` makes them: it may sign
+    /// others, but not serve.
     SelfSigned,
     /// The certificate is unusable for another reason: revoked, malformed, a bad signature.
     BadCertificate,

@@ -1,7 +1,9 @@
-//! TLS sessions that clients go on with when they come back: by ticket (RFC 8446 §2.2, RFC 5077) or by id (RFC 5246 §7.3).
+//! TLS sessions that clients go on with when they come back: by ticket (RFC 8446 §2.2, RFC 5077) or by id
+//! (RFC 5246 §7.3).
 //!
-//! A session that a server gives to one client is as good for any other, so that the clients of a worker have theirs in one queue. Each is used
-//! once, by a client that was there before, and the oldest goes first: a newcomer has none.
+//! A session that a server gives to one client is as good for any other, so that the clients of a worker have
+//! theirs in one queue. Each is used once, by a client that was there before, and the oldest goes first: a
+//! newcomer has none.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +12,8 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Servers give out two with a handshake (nginx, Node.js, rustls), some of them none with a resumed one, and Chrome keeps two.
+/// Servers give out two with a handshake (nginx, Node.js, rustls), some of them none with a resumed one, and
+/// Chrome keeps two.
 const EACH_MAX: usize = 2;
 
 /// The sessions of clients of one server.

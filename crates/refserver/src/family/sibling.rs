@@ -10,8 +10,8 @@ use net::socket::{Addr, Listener, Socket, inherited};
 
 use crate::stats::Stats;
 
-/// `<number> <parent's descriptor> <peers' descriptors, by commas> <TCP addresses, by commas> <unix listeners'
-/// descriptors, by commas>`, `-` for none.
+/// `<number> <parent's descriptor> <peers' descriptors, by commas> <TCP addresses, by commas> <unix
+/// listeners' descriptors, by commas>`, `-` for none.
 const VARIABLE: &str = "THRONG_SIBLING";
 
 /// A child's first words to its parent.

@@ -1,7 +1,8 @@
 //! Between a worker and its clients: every message passes here, and some do not come out as they went in.
 //!
-//! A message is numbered; may end its connection; is dropped, or not; is corrupted, doubled, held back until the
-//! next has gone; and leaves now, or later by the service time, its delay, and the next tick, in that order.
+//! A message is numbered; may end its connection; is dropped, or not; is corrupted, doubled, held back until
+//! the next has gone; and leaves now, or later by the service time, its delay, and the next tick, in that
+//! order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -148,8 +149,8 @@ impl WorkerFaults {
         lingers
     }
 
-    /// The part of `output`, which is for the client of `token`, that goes out now. The rest waits here. `messages` are the
-    /// bytes that hold messages, in order: what lies between is left alone.
+    /// The part of `output`, which is for the client of `token`, that goes out now. The rest waits here.
+    /// `messages` are the bytes that hold messages, in order: what lies between is left alone.
     pub(crate) fn handle_messages(
         &mut self,
         client: &mut ClientFaults,

@@ -39,7 +39,8 @@ impl Worker {
                 Err(error) => {
                     let kind = ErrorKind::of(&error);
                     self.count_failure(kind);
-                    // A client that gave up while it waited is its own affair; anything else is likely to last.
+                    // A client that gave up while it waited is its own affair; anything else is likely to
+                    // last.
                     if kind != ErrorKind::Aborted {
                         self.pause_accepting()?;
                     }
@@ -82,10 +83,12 @@ impl Worker {
 
     /// Closes the listeners, and says goodbye to everyone.
     pub(super) fn begin_stop(&mut self) -> io::Result<()> {
-        // Clients that wait to be accepted would otherwise be reset. Those that come meanwhile must not keep it from ending.
+        // Clients that wait to be accepted would otherwise be reset. Those that come meanwhile must not keep
+        // it from ending.
         let waiting = self.options.backlog as usize + 1;
         (0..self.listeners.len()).try_for_each(|listener| self.accept_at_most(listener, waiting))?;
-        // Closing is not enough: a unix socket stays open with other workers and the parent, and in this epoll (epoll(7)).
+        // Closing is not enough: a unix socket stays open with other workers and the parent, and in this
+        // epoll (epoll(7)).
         if self.accept_again_ns.take().is_none() {
             self.unwatch_listeners()?;
         }

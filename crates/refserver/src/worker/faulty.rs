@@ -67,7 +67,8 @@ impl Worker {
         faults.is_deaf(self.connections[key].faults.as_deref(), token, monotonic_ns())
     }
 
-    /// Does what is due: sends what was delayed, carries out deferred faults, reads and accepts what was left waiting.
+    /// Does what is due: sends what was delayed, carries out deferred faults, reads and accepts what was left
+    /// waiting.
     pub(super) fn work_faults(&mut self) {
         if self.faults.is_none() {
             return;

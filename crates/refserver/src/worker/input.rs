@@ -35,7 +35,8 @@ struct Verdict {
 }
 
 impl Verdict {
-    /// Notes an event of the session, for which it writes from `at` on: echoes go on up to the next event of another kind.
+    /// Notes an event of the session, for which it writes from `at` on: echoes go on up to the next event of
+    /// another kind.
     fn note_echo(&mut self, is_echo: bool, at: usize) {
         match self.echoes.last_mut().filter(|last| last.end == usize::MAX) {
             None if is_echo => self.echoes.push(at..usize::MAX),
@@ -126,7 +127,8 @@ impl Worker {
         if event.writable && self.connections[key].link.unsent_bytes() > 0 {
             self.flush(key);
         }
-        // A connection that will be read anyway is not read twice: a flood would get ever more reads in a turn.
+        // A connection that will be read anyway is not read twice: a flood would get ever more reads in a
+        // turn.
         if event.readable && self.connections.get(key).is_some_and(|connection| !connection.is_unfinished) {
             self.read(event.token, event.closed);
         }

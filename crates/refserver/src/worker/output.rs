@@ -114,8 +114,8 @@ impl Worker {
         }
     }
 
-    /// Hands this turn's broadcasts to the other workers and processes, takes theirs, and sends every member all
-    /// of them.
+    /// Hands this turn's broadcasts to the other workers and processes, takes theirs, and sends every member
+    /// all of them.
     pub(super) fn exchange_broadcasts(&mut self) {
         if !self.others.is_empty() || !self.mesh.is_empty() {
             for room_batch in self.groups.room_batches() {
@@ -289,8 +289,8 @@ impl Worker {
             return;
         };
         let Some(late_ns) = self.now_ns.checked_sub(at_ns) else { return };
-        // From when it was due, so that late turns do not add up. Moments that a process missed while it was stopped
-        // are left out: pings back to back ask nothing more.
+        // From when it was due, so that late turns do not add up. Moments that a process missed while it was
+        // stopped are left out: pings back to back ask nothing more.
         self.next_ping_ns = Some(at_ns + (late_ns / interval_ns + 1) * interval_ns);
         let is_client = |connection: &Connection| connection.is_upgraded && connection.phase == Phase::Open;
         let clients = self.connections.iter().filter(|(_, connection)| is_client(connection));
@@ -316,7 +316,8 @@ impl Worker {
         }
     }
 
-    /// Everything is sent: says so, and waits for the peer to close, reading and ignoring what it still sends.
+    /// Everything is sent: says so, and waits for the peer to close, reading and ignoring what it still
+    /// sends.
     fn linger(&mut self, key: usize) {
         let connection = &mut self.connections[key];
         connection.phase = Phase::Lingering;

@@ -86,8 +86,8 @@ impl Io for SessionIo<'_> {
 }
 
 impl Worker {
-    /// Has sessions told of their losses, and requests answered, until there are no more: an answer lets the next
-    /// request on its connection be read.
+    /// Has sessions told of their losses, and requests answered, until there are no more: an answer lets the
+    /// next request on its connection be read.
     pub(super) fn serve_sessions(&mut self) {
         loop {
             if let Some(token) = self.bereft.pop() {
@@ -377,8 +377,9 @@ impl Worker {
         }
     }
 
-    /// Gives each session of a group its batch. A session may end with that, and leave its rooms; and a connection whose
-    /// request is answered goes on, and may broadcast: by then, the group has to be whole again.
+    /// Gives each session of a group its batch. A session may end with that, and leave its rooms; and a
+    /// connection whose request is answered goes on, and may broadcast: by then, the group has to be whole
+    /// again.
     pub(super) fn deliver_to_sessions(&mut self, group: usize) {
         let spare = std::mem::take(&mut self.buffers.batch);
         let mut recipients = std::mem::take(&mut self.buffers.recipients);
@@ -414,8 +415,8 @@ impl Worker {
         self.stats.copies += messages;
     }
 
-    /// Why a batch of this many bytes does not go to a connection that a session holds, if it does not: all that goes
-    /// to it are answers.
+    /// Why a batch of this many bytes does not go to a connection that a session holds, if it does not: all
+    /// that goes to it are answers.
     fn why_not_held(&self, (key, stream): (usize, u32), batch_bytes: usize) -> Option<Slow> {
         let unsent_bytes = self.connections[key].unsent_bytes(stream);
         let is_behind = unsent_bytes > 0 && unsent_bytes + batch_bytes > self.options.backlog_bytes_max;

@@ -15,7 +15,8 @@ use crate::mailbox::mailbox;
 /// As much as a connection may have read in this many turns.
 const FLOOD_TURNS: usize = 32;
 
-/// A request for an upgrade, many pongs, which need no answer (RFC 6455 §5.5.3), and a text to echo; masked with zeros.
+/// A request for an upgrade, many pongs, which need no answer (RFC 6455 §5.5.3), and a text to echo; masked
+/// with zeros.
 fn flood() -> Vec<u8> {
     let upgrade = "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
                    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
@@ -71,7 +72,8 @@ fn answer(client: &mut TcpStream) -> (String, String) {
     (head[9..12].to_owned(), body.to_owned())
 }
 
-/// The keeper of a session reads the later of two polls; the earlier comes to another worker, which is slow to hand it over.
+/// The keeper of a session reads the later of two polls; the earlier comes to another worker, which is slow
+/// to hand it over.
 #[test]
 fn earlier_of_two_polls_is_told_the_end() {
     let mut workers = workers::<2>();

@@ -1,9 +1,9 @@
 //! Estimates "N clients, 95% interval a–b" from passes and fails.
 //!
-//! The chance that a measurement at x clients passes is taken as 1/(1 + exp((x − c)/s)): c is the capacity, s how
-//! soft the limit is. With a flat prior for c and for ln s the posterior of c is summed over a grid; its median is
-//! the capacity, its middle 95% the interval. Unlike a maximum-likelihood fit this holds when passes and fails do
-//! not overlap at all, which is the common case.
+//! The chance that a measurement at x clients passes is taken as 1/(1 + exp((x − c)/s)): c is the capacity, s
+//! how soft the limit is. With a flat prior for c and for ln s the posterior of c is summed over a grid; its
+//! median is the capacity, its middle 95% the interval. Unlike a maximum-likelihood fit this holds when
+//! passes and fails do not overlap at all, which is the common case.
 
 use crate::interval::CONFIDENCE;
 
@@ -32,8 +32,8 @@ pub struct Capacity {
     pub confidence: f64,
     /// The highest level allowed passed: the capacity is at least `clients`, and `high` is not a bound.
     pub at_least: bool,
-    /// A level outside the interval most of whose measurements say otherwise, or far outside (twice the bounds) any:
-    /// above it they passed, or below it they failed.
+    /// A level outside the interval most of whose measurements say otherwise, or far outside (twice the
+    /// bounds) any: above it they passed, or below it they failed.
     pub contradicted_by: Option<u64>,
 }
 
@@ -101,8 +101,9 @@ pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Ca
     .contradicted(levels)
 }
 
-/// Finds the bounds of the interval: the highest level that always held, as did all below, and the last before one that never did,
-/// nor did any above. The prior, which allows for a soft limit, would reach beyond; a level tried but once may have had bad luck.
+/// Finds the bounds of the interval: the highest level that always held, as did all below, and the last
+/// before one that never did, nor did any above. The prior, which allows for a soft limit, would reach
+/// beyond; a level tried but once may have had bad luck.
 fn edges(levels: &[Level], max: u64) -> (u64, u64) {
     let always =
         levels.iter().take_while(|level| level.failed == 0).filter(|level| level.passed >= TRIED_MIN);

@@ -86,7 +86,8 @@ fn intervals_hold_soft_limits_95_in_100() {
     assert!(undecided <= 10, "{undecided} of 200");
 }
 
-/// A machine that gives out now and then fails what the server holds; never does it hold what the server does not.
+/// A machine that gives out now and then fails what the server holds; never does it hold what the server does
+/// not.
 #[test]
 fn an_interval_does_not_reach_what_never_passed() {
     for seed in 0..200 {

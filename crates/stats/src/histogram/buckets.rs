@@ -1,8 +1,8 @@
 //! The buckets of a histogram: dense while it is recorded into, packed while it is kept.
 //!
-//! Dense buckets take 168 KiB, and a run keeps a dozen histograms for each step. Packed ones take a few hundred bytes and
-//! answer the same questions. The first sample makes packed buckets dense again; [`Buckets::shrink_to_fit`] makes dense
-//! ones packed.
+//! Dense buckets take 168 KiB, and a run keeps a dozen histograms for each step. Packed ones take a few
+//! hundred bytes and answer the same questions. The first sample makes packed buckets dense again;
+//! [`Buckets::shrink_to_fit`] makes dense ones packed.
 
 use std::sync::OnceLock;
 

@@ -116,8 +116,8 @@ impl Histogram {
     }
 }
 
-/// Buffers of encoding, once for each thread: a run of many steps encodes thousands, and buffers of that size between
-/// smaller ones that stay would leave holes in the heap.
+/// Buffers of encoding, once for each thread: a run of many steps encodes thousands, and buffers of that size
+/// between smaller ones that stay would leave holes in the heap.
 struct Scratch {
     dense: Buckets,
     serializer: V2Serializer,
@@ -148,7 +148,8 @@ impl Scratch {
         };
         self.plain.clear();
         self.serializer.serialize(dense, &mut self.plain).expect("writing to memory cannot fail");
-        // What does not shrink grows by five bytes a block, of some kilobytes each (RFC 1951 §3.2.4), and by zlib's six.
+        // What does not shrink grows by five bytes a block, of some kilobytes each (RFC 1951 §3.2.4), and by
+        // zlib's six.
         let mut bytes = Vec::with_capacity(V2_DEFLATE_HEADER_BYTES + 64 + 2 * self.plain.len());
         bytes.resize(V2_DEFLATE_HEADER_BYTES, 0);
         self.compress.reset();

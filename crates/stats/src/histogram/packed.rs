@@ -1,5 +1,5 @@
-//! A histogram on its way: its occupied buckets alone, in a few hundred bytes where the buckets of one that is measured
-//! with take 168 KiB.
+//! A histogram on its way: its occupied buckets alone, in a few hundred bytes where the buckets of one that
+//! is measured with take 168 KiB.
 //!
 //! The exact sums are beside them, so that nothing is lost between packing and adding.
 

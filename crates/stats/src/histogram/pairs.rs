@@ -1,6 +1,7 @@
 //! The occupied buckets of a histogram as bytes.
 //!
-//! For each, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples, both as LEB128.
+//! For each, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples,
+//! both as LEB128.
 
 use serde::{Deserialize, Serialize};
 

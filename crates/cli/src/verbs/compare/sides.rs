@@ -4,8 +4,8 @@ use results::Run;
 
 use crate::exit::Failure;
 
-/// Leaves each run of both sides in its first place; what is to be said of those that were named again: a run is no repeat of
-/// itself.
+/// Leaves each run of both sides in its first place; what is to be said of those that were named again: a run
+/// is no repeat of itself.
 ///
 /// # Errors
 /// A run is on both sides.

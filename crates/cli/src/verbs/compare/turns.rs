@@ -63,7 +63,8 @@ impl TurnArgs {
                 format!("is of {of_b}, and --run-a of {of_a}: only runs of one scenario can be compared");
             return Err(Failure::usage("--run-b", problem).because("scenario"));
         }
-        // A rule on a figure that there is not is said before anything is measured, where the verb tells its scenario.
+        // A rule on a figure that there is not is said before anything is measured, where the verb tells its
+        // scenario.
         if let Some(scenario) = of_a {
             rules::read(rules, scenario)?;
         }

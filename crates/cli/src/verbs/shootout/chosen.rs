@@ -85,8 +85,8 @@ pub(super) fn refuse_in_vain(suite: &Suite, named: &[&Target], left_out: &[LeftO
     Err(Failure::usage("--targets", problem))
 }
 
-/// The targets to be measured: those that are named, or else all, as far as they can do any of the scenarios; and the
-/// reference server, with its control where there is one.
+/// The targets to be measured: those that are named, or else all, as far as they can do any of the scenarios;
+/// and the reference server, with its control where there is one.
 pub(super) fn wanted<'a>(
     suite: &Suite,
     catalog: &'a TargetCatalog,

@@ -1,5 +1,5 @@
-//! Checks whether a shootout that is resumed goes on under the conditions under which it began: what it has would be compared with what it
-//! has not otherwise.
+//! Checks whether a shootout that is resumed goes on under the conditions under which it began: what it has
+//! would be compared with what it has not otherwise.
 
 use suite::Target;
 use suite::record::{About, Generator, Head, PreparedTarget};

@@ -65,7 +65,8 @@ impl Host {
         Some(("servers on".to_owned(), facts))
     }
 
-    /// The target's version, once it is installed, if that is allowed, built and checked on the other machine.
+    /// The target's version, once it is installed, if that is allowed, built and checked on the other
+    /// machine.
     pub(super) fn prepare(
         &self,
         target: &Target,

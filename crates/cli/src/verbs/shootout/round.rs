@@ -19,14 +19,14 @@ use crate::exit::Failure;
 use crate::progress::live_line;
 use crate::{secrets, stderr};
 
-/// After this many measurements that were disturbed to the last, nothing is measured again for being disturbed: the machine
-/// is never quiet.
+/// After this many measurements that were disturbed to the last, nothing is measured again for being
+/// disturbed: the machine is never quiet.
 const DISTURBED_MAX: u32 = 2;
 /// How often the spinner turns, and a pause looks for an interruption.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Makes every measurement that has not been made, round by round, until all figures are known well, the time is up, or the
-/// user has had enough.
+/// Makes every measurement that has not been made, round by round, until all figures are known well, the time
+/// is up, or the user has had enough.
 pub(super) fn run_all(
     suite: &Suite,
     record: &mut Record,
@@ -96,7 +96,8 @@ fn forecasts_s(suite: &Suite) -> Forecasts<'_> {
     suite.scenarios.iter().map(|scenario| (scenario.name.as_str(), of(scenario))).collect()
 }
 
-/// The time for what is left of a round from this index on, and for the rounds that every target has after it.
+/// The time for what is left of a round from this index on, and for the rounds that every target has after
+/// it.
 fn left(forecasts_s: &Forecasts<'_>, record: &Record, cells: &[Cell], index: usize, repeat: u32) -> Duration {
     let rest_s = expected_all_s(forecasts_s, record, &cells[index..]);
     let round_s = expected_all_s(forecasts_s, record, cells);
@@ -121,7 +122,8 @@ fn minutes(time: Duration) -> String {
     format!("{}:{:02}", time.as_secs() / 60, time.as_secs() % 60)
 }
 
-/// Returns whether these measurements would end after the time that there is, going by how long they took in earlier rounds.
+/// Returns whether these measurements would end after the time that there is, going by how long they took in
+/// earlier rounds.
 fn is_too_late(forecasts_s: &Forecasts<'_>, record: &Record, cells: &[Cell]) -> bool {
     let Some(budget_s) = record.head.budget_s else { return false };
     let spent_s: f64 = record.entries.iter().map(|entry| entry.took_s).sum();
@@ -137,8 +139,9 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Measures, and again where other programs had too much of the machine; what was least disturbed counts, and before any
-    /// in which the generator could not go on. Each time the machine may settle for the suite's pause.
+    /// Measures, and again where other programs had too much of the machine; what was least disturbed counts,
+    /// and before any in which the generator could not go on. Each time the machine may settle for the
+    /// suite's pause.
     fn measure_in_quiet(
         &self,
         log: &Path,

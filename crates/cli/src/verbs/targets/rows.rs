@@ -144,8 +144,8 @@ pub(super) fn install(targets: &[&Target], tools: &Tools<'_>) -> Rows {
     }))
 }
 
-/// Installs what is not, then checks one after the other, until the user has had enough: what was being checked then is not at
-/// fault.
+/// Installs what is not, then checks one after the other, until the user has had enough: what was being
+/// checked then is not at fault.
 pub(super) fn check(targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let mut rows = Vec::new();
     for (target, version) in prepare(targets, tools) {
@@ -193,8 +193,8 @@ fn checked(target: &Target, version: Result<String, StageFailure>, tools: &Tools
     }
 }
 
-/// Asks about the targets of each folder together, a few folders at once, until the user has had enough: what was being asked
-/// then has no answer. The answers, in the order of the targets.
+/// Asks about the targets of each folder together, a few folders at once, until the user has had enough: what
+/// was being asked then has no answer. The answers, in the order of the targets.
 fn each_folder<'a, T: Send>(
     targets: &[&'a Target],
     tools: &Tools<'_>,
@@ -266,7 +266,8 @@ impl Rows {
         self
     }
 
-    /// Prints them. A target that fails is a failure, and so is one that cannot be had where each `is_wanted`.
+    /// Prints them. A target that fails is a failure, and so is one that cannot be had where each
+    /// `is_wanted`.
     pub(super) fn print(self, format: Format, is_wanted: bool) -> Result<Exit, Failure> {
         let text = match format {
             Format::Text => terminal::in_letters(self.text()),
@@ -282,8 +283,8 @@ impl Rows {
         Ok(if self.0.iter().any(fails) { Exit::CouldNotRun } else { Exit::Fine })
     }
 
-    /// A line for each target, and below it what is to be said of it. What it speaks and supports is in the other formats: with
-    /// that no line would fit a terminal.
+    /// A line for each target, and below it what is to be said of it. What it speaks and supports is in the
+    /// other formats: with that no line would fit a terminal.
     fn text(&self) -> String {
         let mut table = Table::new(&["target", "verdict", "language", "version"], 0..0);
         for Row { name, verdict, language, version, .. } in &self.0 {

@@ -1,5 +1,5 @@
-//! Folders that are found, and not named: throng runs what they say only if they are the user's own, or were confirmed once.
-//! What was confirmed is kept with the user's data, a line of JSON each.
+//! Folders that are found, and not named: throng runs what they say only if they are the user's own, or were
+//! confirmed once. What was confirmed is kept with the user's data, a line of JSON each.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -21,8 +21,8 @@ struct Confirmed {
     owner: u32,
 }
 
-/// The folder that was found, with its real path, if it may be used; `remedy` says what to type if not, given the folder as a
-/// shell reads it.
+/// The folder that was found, with its real path, if it may be used; `remedy` says what to type if not, given
+/// the folder as a shell reads it.
 pub(crate) fn check(flag: &str, folder: &Path, remedy: impl Fn(&str) -> String) -> Result<PathBuf, Failure> {
     let cannot = |error| Failure::could_not("look_at", format!("look at {}", folder.display()), error);
     let folder = folder.canonicalize().map_err(cannot)?;

@@ -7,7 +7,8 @@ use wire::DialectId;
 
 use crate::help;
 
-/// Flags that are the page's own (it follows the run and keeps it), write where the user has not looked, or run programs.
+/// Flags that are the page's own (it follows the run and keeps it), write where the user has not looked, or
+/// run programs.
 const NOT_OF_A_PAGE: [&str; 4] = ["format", "out", "quiet", "restart-command"];
 /// The heading of flags that have none.
 const LOAD: &str = "Load";
