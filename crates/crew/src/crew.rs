@@ -262,8 +262,9 @@ impl Crew {
         Ok(())
     }
 
-    /// A fleet is told long before it starts: what is used until then is not of the load. Gives what workers
-    /// say that have nothing to send, as those without clients: they are done before the others begin.
+    /// A fleet is told long before it starts: what is used until then is not of the load. Returns the reports
+    /// of workers that have nothing to send, for example without clients: they are done before the others
+    /// begin.
     fn wait_for_start(
         &mut self,
         merge: &mut Merge,

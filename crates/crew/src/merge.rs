@@ -165,7 +165,8 @@ impl Merge {
         self.go_ns = go_ns;
     }
 
-    /// Everything had been sent at `at_ns`: what comes now comes in the drain, and costs nothing of the load.
+    /// Ends the load at `at_ns`, when all was sent: what comes now comes in the drain, and costs nothing of
+    /// the load.
     pub(crate) fn end_load(&mut self, at_ns: u64) {
         self.loaded = Some(Loaded::new(at_ns, &self.totals));
     }

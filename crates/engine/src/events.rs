@@ -32,7 +32,7 @@ pub enum Kind {
     Corrupt,
     /// Something failed; the detail is the name under which results count it.
     Error,
-    /// A client was not usable in time, or a message was given up; latency: how long that had taken by then.
+    /// A client was not usable in time, or a message was given up; the latency is what it had taken by then.
     Timeout,
     /// A connection is over; the detail says why, unless we ended it.
     Close,

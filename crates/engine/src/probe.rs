@@ -232,8 +232,8 @@ mod tests {
         fn close_stream(&mut self, _: StreamId) {}
     }
 
-    /// Answers the upgrade and what comes first, and resets the connection when more has come: how many it
-    /// answered.
+    /// Answers the upgrade and what comes first, and resets the connection when more has come. Returns how
+    /// many echoes it sent.
     fn serve_first(mut stream: TcpStream) -> u64 {
         let (cfg, mut server, mut written) =
             (wire::ServerConfig::default(), wire::Server::new(), Written::default());

@@ -63,7 +63,7 @@ impl Publishers {
         }
     }
 
-    /// The step is over: what still waits is in its books as not having come.
+    /// Ends the step: messages that still wait are in its books as missing.
     pub(crate) fn end_step(&mut self) {
         self.waiting.clear();
     }
@@ -134,7 +134,7 @@ impl Publishers {
         self.clients.shared.handle_woken(now_ns);
     }
 
-    /// Something happened to one of the connections. True: there is more to read.
+    /// Handles an event on one of the connections. Returns whether there is more to read.
     pub(crate) fn handle_ready(&mut self, event: Event, users: &mut Clients) -> bool {
         let token = Token::unpack(event.token & !PUBLISHER);
         let index = token.client;

@@ -267,7 +267,7 @@ impl Worker {
         }
     }
 
-    /// Draws the conclusions from a client's turn. True: it has more to read.
+    /// Draws the conclusions from a client's turn. Returns whether the client has more to read.
     #[inline]
     fn handle_outcome(&mut self, token: Token, outcome: Outcome, now_ns: u64) -> bool {
         let Token { client, attempt, .. } = token;

@@ -66,9 +66,9 @@ pub(crate) enum ProtocolEvent<'a> {
     Event(Event),
 }
 
-/// Handles the events of a protocol. Not a closure but for the rare: what a message means is found out in the
-/// midst of its protocol's code, where nothing of it has to be put down and picked up again, and closures are
-/// not inlined at will.
+/// Handles the events of a protocol. A trait, and a closure only for rare events: what a message means is
+/// found out in the midst of its protocol's code, where all of it is at hand, and closures are not inlined at
+/// will.
 pub(crate) trait ProtocolHandler {
     /// Takes one thing that the protocol tells.
     fn handle(&mut self, event: ProtocolEvent<'_>);
@@ -108,7 +108,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) text: &'a [u8],
     /// How its words are written.
     pub(crate) spelling: Spelling,
-    /// The stamp in it; `None`: where to look for it only the app knows.
+    /// The stamp in it; `None` if only the app knows where to look for it.
     pub(crate) found: Option<Found>,
     /// The protocol's hint at its meaning.
     pub(crate) says: MessageHint<'a>,

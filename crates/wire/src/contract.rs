@@ -230,7 +230,7 @@ pub(crate) trait HttpClientProtocol {
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure>;
 
-    /// A stream is broken: whether the session goes on without it.
+    /// Handles the loss of a stream. Returns whether the session goes on without it.
     fn handle_lost<I: Io>(&mut self, _link: &mut HttpLink<'_, Self::Parts, I>, _stream: StreamId) -> bool {
         false
     }

@@ -25,8 +25,8 @@ impl Outgoing {
         &self.bytes[self.sent..]
     }
 
-    /// Adds the message, or nothing, that `write` appends: what that came to, and whether there was room for
-    /// it.
+    /// Adds the message, or nothing, that `write` appends. Returns what `write` returned, and whether there
+    /// was room for the message.
     pub fn add<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> (T, bool) {
         let (before, waiting) = (self.bytes.len(), self.bytes.len() - self.sent.max(self.first_end));
         let result = write(&mut self.bytes);

@@ -40,8 +40,8 @@ impl Spot {
         }
     }
 
-    /// Takes off `input` those that follow `message`, which has this stamp: how many. None if its stamp is
-    /// elsewhere.
+    /// Takes the messages off `input` that follow `message`, which has this stamp, and returns how many; 0 if
+    /// the stamp of `message` is elsewhere.
     #[inline]
     pub(crate) fn take(self, message: &[u8], stamp: Stamp, input: &mut &[u8]) -> u32 {
         let number = self.number();

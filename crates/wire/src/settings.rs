@@ -14,7 +14,7 @@ use crate::flag::{Flag, FlagKind, TRANSPORT};
 pub struct DialectOptions {
     /// A token that lets the client in, passed on as it is.
     pub token: Option<Secret>,
-    /// The place of the token; `None`: where the protocol's own clients put it.
+    /// The place of the token; `None` for the place where the protocol's own clients put it.
     pub token_in: Option<TokenPlace>,
     /// The acknowledgement of a broadcast.
     pub ack: Ack,

@@ -84,7 +84,7 @@ impl World {
         self.client.handle_open(&self.cfg, 0, 0, &mut self.io);
     }
 
-    /// Sends the requests of these numbers: how many went out at once.
+    /// Sends the requests of these numbers, and returns how many went out at once.
     pub(crate) fn send(&mut self, numbers: impl IntoIterator<Item = u32>) -> usize {
         self.io.out.clear();
         let mut send = |number| self.client.send(&self.cfg, 0, 0, Kind::Echo, stamp(number), &mut self.io);

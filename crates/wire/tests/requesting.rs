@@ -72,7 +72,7 @@ impl Driven {
         }
     }
 
-    /// Does it, if that can happen now: whether the client lives on.
+    /// Does a step, if that can happen now. Returns whether the client lives on.
     fn does(&mut self, at: usize, step: Step) -> bool {
         let stream = at as u8;
         let lives = match (step, self.streams[at]) {

@@ -17,8 +17,7 @@ fn answered(frames: &[u8]) -> Vec<u8> {
     outcome.out
 }
 
-/// Frames that fail the connection: why. The close frame must carry the right code and be the last thing
-/// said.
+/// The failure of frames that fail the connection. The close frame must carry the right code and be the last.
 fn refused(frames: &[u8]) -> Failure {
     let outcome = serve_frames(&ServerConfig::default(), frames);
     let failure = outcome.result.expect_err("must fail");

@@ -68,7 +68,7 @@ impl World {
             .handle_input(&self.cfg, 0, 0, bytes, &mut self.io, &mut |event| self.events.extend(event.each()))
     }
 
-    /// Sends a message: what goes out.
+    /// Sends a message, and returns what goes out.
     fn send(&mut self, number: u32) -> Vec<Seen> {
         self.io.out.clear();
         self.client.send(&self.cfg, 0, 0, Kind::Echo, stamp(number), &mut self.io);
@@ -76,7 +76,7 @@ impl World {
     }
 }
 
-/// The frame with which a server answers one of a client's: what was in it, without its mask.
+/// The frame with which a server echoes a client's: with the same payload, unmasked.
 fn echo_of(sent: &[u8]) -> Vec<u8> {
     let [first, length, k0, k1, k2, k3, masked @ ..] = sent else { panic!("{sent:?}") };
     let key = [k0, k1, k2, k3];

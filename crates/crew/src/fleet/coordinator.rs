@@ -31,7 +31,8 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Finds and claims the agents, and waits until their workers stand. Gives also what these report.
+    /// Finds and claims the agents, and waits until their workers stand. Also returns the receiver of their
+    /// reports.
     pub(crate) fn start(
         wanted: &AgentSelection,
         plan: &Plan,

@@ -68,8 +68,8 @@ pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
     runtime()?.block_on(async { call(&Bus::connect(nats).await?, &Call::Who).await })
 }
 
-/// Makes all agents leave the runs that they work for, which are then over; those that obey a key alone, if
-/// it is this one. Gives all agents that are there.
+/// Makes all agents leave the runs that they work for, which are then over; agents that obey one key only, if
+/// it is this one. Returns all agents that are there.
 ///
 /// # Errors
 /// NATS cannot be reached.

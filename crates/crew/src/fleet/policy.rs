@@ -223,7 +223,7 @@ fn asked_for<'a>(endpoints: &'a [Endpoint], scheme: &'static str) -> impl Iterat
     endpoints.iter().map(move |endpoint| PlannedServer(scheme, endpoint))
 }
 
-/// How a plan's URL begins: what is asked in plain requests is another thing than what follows an upgrade.
+/// The scheme of a plan's URL: plain requests and upgrades are allowed separately.
 fn scheme_of(client_spec: &ClientSpec, has_tls: bool) -> &'static str {
     let is_plain = client_spec.dialect.is_over_requests(&client_spec.of_dialect.settings);
     match (is_plain, has_tls) {

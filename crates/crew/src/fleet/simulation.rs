@@ -59,7 +59,7 @@ struct Simulated {
     link: Option<Link>,
     worker: u16,
     step: u16,
-    /// While loading: when the next delta is due, and the end.
+    /// The times of the next delta and of the end, while loading.
     loading: Option<(u64, u64)>,
 }
 
@@ -116,7 +116,7 @@ impl Simulated {
         }
     }
 
-    /// True: released.
+    /// Returns true once released.
     async fn handle_down(&mut self, payload: &[u8]) -> bool {
         let worker = self.worker;
         let Some(link) = &mut self.link else { return false };

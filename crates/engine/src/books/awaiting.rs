@@ -106,7 +106,7 @@ impl Awaiting {
         }
     }
 
-    /// Removes this many messages that were due at `due_ns`: how many were still awaited.
+    /// Removes this many messages that were due at `due_ns`, and returns how many were still awaited.
     pub(crate) fn remove(&mut self, due_ns: u64, messages: u32) -> u32 {
         match self {
             Self::Together { messages: under_way, due_ns: first_ns } if *first_ns == due_ns => {
@@ -122,7 +122,7 @@ impl Awaiting {
         }
     }
 
-    /// Gives up one message that was due before `before_ns`: when that was.
+    /// Gives up one message that was due before `before_ns`, and returns when it was due.
     pub(crate) fn give_up(&mut self, before_ns: u64) -> Option<u64> {
         // The first is the oldest; a younger one cannot be overdue if this is not.
         let oldest_ns = self.iter().next().filter(|&due_ns| due_ns < before_ns)?;

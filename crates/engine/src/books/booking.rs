@@ -310,7 +310,8 @@ impl Booking<'_> {
         true
     }
 
-    /// Books the answers of a series at once, if all of them are as they should be: whether they were.
+    /// Books the answers of a series at once, if all of them are as they should be. Returns whether they
+    /// were.
     fn series(&mut self, role: Role, first: Stamp, messages: u32, bytes: u32) -> bool {
         let Some(low) = self.ledger.step.number(first.seq) else { return false };
         let is_of_run = first.run == self.ledger.run;

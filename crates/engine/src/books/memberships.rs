@@ -185,7 +185,7 @@ impl Memberships {
         self.latest[slot] = self.all.len() as u32;
     }
 
-    /// A client is let in: when it asked, if it still waits for that.
+    /// Lets a client in, and returns when it asked, if it still waits for that.
     pub(crate) fn enter(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
         membership.from_ns = now_ns;

@@ -169,7 +169,7 @@ impl Meter {
         }
     }
 
-    /// The load begins at this moment: what the thread cost before, above all its idle time, is not of it.
+    /// Begins the load at this moment: what the thread cost before, above all its idle time, does not count.
     pub(crate) fn start_load(&mut self, at_ns: u64) {
         self.thread = proc::thread_usage();
         // What an earlier step has not been answered is in that step's books.

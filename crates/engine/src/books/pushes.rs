@@ -39,7 +39,7 @@ impl Pushes {
         usize::from(self.rooms[usize::from(kind)])
     }
 
-    /// A client connects anew: what it hears next follows nothing.
+    /// Forgets a client's latest pushes when it connects anew: what it hears next follows nothing.
     pub(crate) fn handle_usable(&mut self, client: u32) {
         self.of_client(client).fill(NONE);
     }

@@ -52,7 +52,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// A step begins: what was under way in the last one is in that one's books.
+    /// Begins a step: what was under way in the last one stays in that one's books.
     pub(crate) fn start_step(&mut self) {
         self.echoes = Echoes::default();
         self.awaiting = Awaiting::default();

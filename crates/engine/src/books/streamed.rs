@@ -42,7 +42,7 @@ impl Streams {
         self.stall_times > 0
     }
 
-    /// A step begins: what was under way in the last one is in that one's books.
+    /// Begins a step: what was under way in the last one stays in that one's books.
     pub(crate) fn start_step(&mut self) {
         self.under_way.clear();
     }

@@ -31,8 +31,8 @@ impl Link {
         Self { socket: Some(socket), is_connecting: true, ..Self::default() }
     }
 
-    /// Reads once: how many bytes, and, where packets are stamped, how long ago the kernel had them. `None`:
-    /// nothing is here, or there is no connection.
+    /// Reads once. Returns the number of bytes and, where packets are stamped, how long ago the kernel had
+    /// them. `None` if nothing is here, or there is no connection.
     #[inline]
     pub(crate) fn read(
         &self,

@@ -299,7 +299,7 @@ impl Clients {
         Some(Outcome { is_new, has_paused: false, wake_ns, held: woken.map(|()| false) })
     }
 
-    /// The wait of a slow client is over: what to tell it, if its connection is still there.
+    /// Ends the wait of a slow client, and returns the event to handle, if its connection is still there.
     pub(crate) fn end_wait(&mut self, token: u64) -> Option<Event> {
         let Token { client: index, attempt, .. } = Token::unpack(token);
         let client = &mut self.all[index as usize];
@@ -474,7 +474,7 @@ impl Clients {
         }
     }
 
-    /// A usable client says goodbye in mid-step: whether its connection is over with that.
+    /// Has a usable client say goodbye in mid-step. Returns whether its connection is over with that.
     pub(crate) fn part_with(&mut self, index: u32, now_ns: u64) -> bool {
         let client = &mut self.all[index as usize];
         self.ledger.handle_parting(index, &mut client.record, self.shared.workload, now_ns);
@@ -482,8 +482,8 @@ impl Clients {
         client.record.state == State::Vacant
     }
 
-    /// A usable client, whose connection has had its messages, says goodbye: whether its connection is over
-    /// with that.
+    /// Has a usable client, whose connection has had its messages, say goodbye. Returns whether its
+    /// connection is over with that.
     pub(crate) fn renew(&mut self, index: u32, now_ns: u64) -> bool {
         let client = &mut self.all[index as usize];
         self.ledger.handle_renewal(index, &client.record, now_ns);
@@ -491,7 +491,7 @@ impl Clients {
         client.record.state == State::Vacant
     }
 
-    /// Ends the connection of a usable client like this, for it to come back: when the server wants that.
+    /// Ends the connection of a usable client in this way, and returns when the server wants it back.
     pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) -> Reconnection {
         let client = &mut self.all[index as usize];
         let reconnection = client.session.reconnection();
@@ -545,7 +545,7 @@ impl Clients {
         self.ledger.note_attendance(index, record, 1, record.since_ns);
     }
 
-    /// Drops every connection that is on its way to be usable: how many these were.
+    /// Drops every connection that is on its way to be usable, and returns how many there were.
     pub(crate) fn drop_attempts(&mut self) -> u64 {
         let mut dropped = 0;
         for client in self.all.iter_mut().filter(|client| client.record.is_opening()) {

@@ -41,8 +41,7 @@ pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
 /// far.
 pub(crate) const PUBLISHER: u64 = 1 << 63;
 
-/// The token that epoll gives back with an event: which stream of which client, and of which of its
-/// connections.
+/// The token that epoll gives back with an event. It names the client, its connection and the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) client: u32,

@@ -81,7 +81,8 @@ impl Iterator for Portion<'_> {
 }
 
 impl Batch {
-    /// Takes what is due at `now_ns`, `room` messages at the most: why no more; `None`: there may be more.
+    /// Takes what is due at `now_ns`, `room` messages at the most. Returns why it took no more, or `None` if
+    /// there may be more.
     pub(crate) fn gather(
         &mut self,
         pace: &mut Pace,

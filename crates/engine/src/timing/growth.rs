@@ -41,7 +41,7 @@ pub(crate) struct Growth {
     usable_ns: u64,
     /// Since when a unix socket's backlog has had no room.
     full_ns: Option<u64>,
-    /// Clients that went unanswered: how often, and when they first tried.
+    /// Clients that went unanswered, with the number of tries and the time of the first.
     unanswered: HashMap<u32, (u32, u64)>,
     /// When each attempt ends at the latest, oldest first: client, its attempt, deadline.
     deadlines: VecDeque<(u32, u32, u64)>,
@@ -129,8 +129,8 @@ impl Growth {
         self.under_way -= 1;
     }
 
-    /// The attempt of `client`, begun at `started_ns`, has had no answer from the server's kernel in its
-    /// time. True: it is to be given up, and comes again; false: it has failed.
+    /// Decides about the attempt of `client`, begun at `started_ns`, that has had no answer from the server's
+    /// kernel in its time. Returns true if it is to be given up and made again, false if it has failed.
     pub(crate) fn handle_unanswered(&mut self, client: u32, started_ns: u64, now_ns: u64) -> bool {
         let (tries, _) = self.unanswered.entry(client).or_insert((0, started_ns));
         *tries += 1;

@@ -118,7 +118,7 @@ impl App {
         matches!(self, App::File(app) if app.has_script())
     }
 
-    /// A client is about to connect: what it goes on from is at hand from now on.
+    /// Prepares a client that is about to connect: puts what it goes on from at hand.
     pub(crate) fn go_on(&self, progress: &mut Option<Box<AppProgress>>) {
         let (App::File(app), Some(progress)) = (self, progress) else { return };
         if app.is_resumed() {

@@ -31,7 +31,7 @@ impl Question {
         std::mem::take(&mut self.cookies)
     }
 
-    /// Bytes of the answer came in: whether it is there, and the connection too.
+    /// Takes bytes of the answer. Returns whether the answer is there, and the connection too.
     pub(super) fn handle_input(
         &mut self,
         limits: &Limits,
@@ -51,7 +51,7 @@ impl Question {
         Ok(false)
     }
 
-    /// The server closed the connection: where the answer is there, the transport opens on another.
+    /// Handles the end of the connection: where the answer is there, the transport opens on another.
     pub(super) fn handle_eof(&mut self, io: &mut impl Io) -> Result<(), Failure> {
         // An answer without a length ends here; elsewhere the question has been answered, and another
         // connection is on its way.

@@ -77,8 +77,8 @@ impl Client {
         }
     }
 
-    /// The connection is open: where the app keeps nothing of a client, its place has the jar alone, or is
-    /// none.
+    /// Shrinks the client's state once its connection is open: where the app keeps nothing of a client, only
+    /// its cookies are left, or nothing.
     pub(super) fn shrink_place(&mut self, cfg: &Config) {
         if cfg.app.has_places() {
             return;

@@ -17,7 +17,7 @@ pub(super) struct SeriesOutcome {
 }
 
 impl SeriesOutcome {
-    /// Takes note of an event. True: it is a message behind another.
+    /// Takes note of an event. Returns true if it is a message that follows another.
     #[inline(always)]
     pub(super) fn handle(&mut self, event: Event) -> bool {
         self.events += 1;

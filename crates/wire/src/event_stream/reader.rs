@@ -209,7 +209,8 @@ impl Reader {
         Ok(())
     }
 
-    /// A blank line: whether there is an event to dispatch. The last event ID changes without one, too.
+    /// Handles a blank line. Returns whether there is an event to dispatch. The last event ID changes without
+    /// one, too.
     fn handle_blank(&mut self, fields: &mut Fields<'_>) -> bool {
         let kept = self.partial.as_mut().and_then(|partial| partial.id.take());
         if let Some(id) = fields.id.or(kept.as_deref()) {

@@ -46,8 +46,8 @@ impl Sessions {
         }
     }
 
-    /// It has joined something. Without room for that it is forgotten: what comes back would not be what had
-    /// been there.
+    /// Keeps what a session has joined. Without room for that, forgets the session, which could not be
+    /// restored as it was.
     pub(crate) fn join(&mut self, name: &[u8], joined: &[u8]) {
         let Some(session) = self.by_name.get_mut(name) else { return };
         session.joined.push(joined.into());
@@ -57,7 +57,7 @@ impl Sessions {
         }
     }
 
-    /// It has left something.
+    /// Removes what a session has left.
     pub(crate) fn leave(&mut self, name: &[u8], joined: &[u8]) {
         let Some(session) = self.by_name.get_mut(name) else { return };
         self.bytes -= session.bytes();

@@ -159,8 +159,8 @@ impl Exchange {
         Ok(got)
     }
 
-    /// The server closed the connection: whether that ended an answer. [`Failure::EofBeforeAnswer`] in the
-    /// middle of one.
+    /// Handles the server's close of the connection. Returns whether that ended an answer;
+    /// [`Failure::EofBeforeAnswer`] in the middle of one.
     pub(crate) fn handle_eof(&mut self, io: &mut impl Io) -> Result<bool, Failure> {
         let was_busy = self.state == State::Busy;
         self.state = State::Closed;

@@ -50,7 +50,7 @@ mod setting {
 /// Frames received.
 #[derive(Debug)]
 pub(crate) enum ConnectionEvent<'a> {
-    /// The peer's settings: how much more may go out on each stream than before.
+    /// The peer's settings, with the change of what may go out on each stream.
     Settings { more: i64 },
     /// A whole block of fields.
     Head { stream: u32, block: Cow<'a, [u8]>, ends: bool },

@@ -124,7 +124,7 @@ pub(crate) fn judge_answer(
     Ok(head.filter(|_| !is_bad))
 }
 
-/// Reads the fields behind a body: whether they keep the rules.
+/// Reads the fields behind a body, and returns whether they keep the rules.
 pub(crate) fn judge_trailer(decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<bool, Failure> {
     let mut is_good = true;
     decoder
@@ -147,7 +147,7 @@ pub(crate) struct RequestHead {
 }
 
 impl RequestHead {
-    /// Reads a block in place of the one before: whether it keeps the rules.
+    /// Reads a block in place of the one before, and returns whether it keeps the rules.
     pub(crate) fn read(
         &mut self,
         decoder: &mut Decoder,

@@ -59,7 +59,7 @@ impl Visit {
         steps.server(self.at)
     }
 
-    /// Stream 0 is connected, the first time or again. True: the login is done.
+    /// Goes on once stream 0 is connected, the first time or again. Returns true if the login is done.
     pub(crate) fn handle_open(
         &mut self,
         steps: &Steps,
@@ -209,7 +209,7 @@ impl Visit {
         Ok(if self.ask(steps, identities, now_ns, io) { LoginProgress::Through } else { LoginProgress::On })
     }
 
-    /// Writes the request whose turn it is. True: there is none.
+    /// Writes the next request. Returns true if there is none.
     fn ask(&self, steps: &Steps, identities: &Identities, now_ns: u64, io: &mut impl Io) -> bool {
         let Some(step) = steps.get(self.at) else { return true };
         let context = identities.context(io.client(), now_ns, &self.kept);

@@ -67,7 +67,7 @@ impl Algorithm {
     }
 }
 
-/// A key that is none for its algorithm: what is expected.
+/// The error of a key that does not fit its algorithm, with what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadKey(pub(crate) &'static str);
 

@@ -231,7 +231,8 @@ impl SessionRequest {
         publication.map(|publication| publish(cfg, now_ns, &publication, on)).is_some()
     }
 
-    /// Writes the answer to such a request: how many members the room has; `None`: its body is no JSON.
+    /// Writes the answer to such a request: the number of the room's members, or an error for `None`, when
+    /// the body is no JSON.
     pub fn answer_published(&self, members: Option<u64>, out: &mut Vec<u8>) {
         let Of::Publication(head, _) = &self.of else { return };
         let (status, body) = match members {

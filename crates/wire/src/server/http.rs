@@ -70,7 +70,8 @@ impl Http {
         self.asked.as_mut()?.request.take().map(|request| *request)
     }
 
-    /// The session takes the body that is on its way: what came in meanwhile. `None` if none was announced.
+    /// Goes on with the body for the session that takes it, and returns what came in meanwhile; `None` if no
+    /// body was announced.
     pub(super) fn admit(&mut self) -> Option<Vec<u8>> {
         let (Some(Pending { answer: PlainAnswer::OfSession(request), .. }), Some(_)) =
             (&mut self.pending, &self.asked)
@@ -88,8 +89,8 @@ impl Http {
         Some((asked.upgrade?, asked.waiting))
     }
 
-    /// The session has answered: whether the connection lives on, and what came in meanwhile. `None` if none
-    /// was asked.
+    /// Goes on after a session's answer. Returns whether the connection lives on, and what came in meanwhile;
+    /// `None` if no session was asked.
     pub(super) fn settle(&mut self) -> Option<(bool, Vec<u8>)> {
         self.asked.take().map(|PendingRequest { keep_alive, waiting, .. }| (keep_alive, waiting))
     }

@@ -75,7 +75,7 @@ impl Digest {
     }
 }
 
-/// A call, taken apart: what the function is, and the text that it is of.
+/// A call, taken apart into the function and its text.
 pub(super) enum Call<'a> {
     Hmac { digest: Digest, key: &'a str, of: &'a str },
     Digest { digest: Digest, of: &'a str },
@@ -211,7 +211,7 @@ impl<T> Function<T> {
         }
     }
 
-    /// The most bytes that it has; `None`: what it is of has no bound.
+    /// The most bytes that it has; `None` if its text has no bound.
     pub(super) fn bytes_max(&self) -> Option<usize> {
         match self {
             Function::Hmac { digest, .. } | Function::Digest { digest, .. } => Some(digest.digits()),

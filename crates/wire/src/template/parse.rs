@@ -207,7 +207,7 @@ fn read(text: &str, quoting: Quoting, of: impl Fn(&str, usize) -> Read) -> Resul
     Ok(template.text(&text[taken..]))
 }
 
-/// The next placeholder from `from` on: where it stands, with its braces, and its name.
+/// The next placeholder from `from` on: its range, with its braces, and its name.
 fn placeholder(text: &str, from: usize) -> Option<(Range<usize>, &str)> {
     text[from..].match_indices('{').find_map(|(at, _)| {
         let start = from + at;

@@ -35,7 +35,7 @@ pub fn accept_of(key: &[u8]) -> [u8; 28] {
     accept
 }
 
-/// The client's judgement of the answer (§4.1): what was agreed on compression.
+/// Judges the answer as the client must (§4.1), and returns what was agreed on compression.
 pub fn verify(
     response: &Response<'_>,
     key: &Key,

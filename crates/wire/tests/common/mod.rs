@@ -166,7 +166,7 @@ pub(crate) fn serve(cfg: &ServerConfig, bytes: &[u8]) -> Outcome<Happened> {
     whole
 }
 
-/// A server after the handshake of [`request`]: what came of `frames`, without the handshake.
+/// The outcome of `frames` at a server after the handshake of [`request`], without the handshake.
 pub(crate) fn serve_frames(cfg: &ServerConfig, frames: &[u8]) -> Outcome<Happened> {
     serve_at(cfg, "/chat", "", frames)
 }
@@ -231,7 +231,8 @@ fn receive_by(cfg: &Config, fields: &str, frames: &[u8], step: usize) -> Outcome
     Outcome { events, out: io.out, result, reason: io.reason }
 }
 
-/// A client after its handshake: what came of `frames`, whole and byte by byte. It is usable at once.
+/// The outcome of `frames` at a client after its handshake, whole and byte by byte. The client is usable at
+/// once.
 pub(crate) fn receive(cfg: &Config, fields: &str, frames: &[u8]) -> Outcome<Event> {
     let mut outcome = receive_all(cfg, fields, frames);
     assert_eq!(outcome.events.remove(0), Event::Usable);

@@ -117,7 +117,7 @@ impl Ledger {
         }
     }
 
-    /// A client has lost its connection under load: what it owed or was owed is no longer waited for, unless
+    /// Stops waiting for what a client owed, or was owed, that has lost its connection under load, unless
     /// another takes its place.
     fn handle_gone(&mut self, record: &Record, workload: Workload, now_ns: u64) {
         if self.step.terms.is_none() || self.step.is_settled || self.step.has_returns() {

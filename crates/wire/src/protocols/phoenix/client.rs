@@ -184,7 +184,7 @@ impl ClientProtocol for Client {
 }
 
 impl Client {
-    /// A topic is joined: whether it was the last that was missing.
+    /// Notes that a topic is joined. Returns whether it was the last that was missing.
     fn handle_joined(&mut self, topic: usize, parts: &Parts) -> bool {
         let Topics::Joining(joined) = &mut self.topics else { return false };
         *joined |= 1 << topic;

@@ -101,7 +101,8 @@ impl Receiver {
         Receiver { receiving, head, callback, sent_bytes: 0 }
     }
 
-    /// Writes a frame, given in parts. True: the answer is whole, since it takes but one frame or has enough.
+    /// Writes a frame, given in parts. Returns true if the answer is whole, because it takes only one frame
+    /// or has enough.
     pub(crate) fn write_frame(&mut self, out: &mut Vec<u8>, parts: [&[u8]; 3], bytes_max: usize) -> bool {
         let [a, b, c] = parts;
         let sent = match self.receiving {
