@@ -20,8 +20,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer as it came. To be quoted, not acted upon: what is odd is left out, and nothing is read
-    /// of HTTP/2's.
+    /// Reads an answer as it came, to be quoted and not acted upon: odd parts are left out, and HTTP/2 is not
+    /// read.
     pub(crate) fn read(said: &[u8]) -> Answer {
         if !said.starts_with(b"HTTP/1.") {
             return Answer::default();

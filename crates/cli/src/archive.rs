@@ -51,7 +51,7 @@ impl StoreArg {
     }
 }
 
-/// Returns whether a run's id can be the name of a file: what was imported may have any, which must not lead
+/// Returns whether a run's id can be the name of a file: an imported run may have any id, which must not lead
 /// elsewhere.
 pub(crate) fn is_file_name(id: &str) -> bool {
     Path::new(id).file_name().is_some_and(|name| name == id)

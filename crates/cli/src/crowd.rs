@@ -60,7 +60,7 @@ impl TalkArgs {
     }
 }
 
-/// Returns whether nothing that is said has an answer: what is timed of it are deliveries.
+/// Returns whether no kind of message has an answer, so that only deliveries are timed.
 pub(crate) fn is_unanswered(plan: &Plan) -> bool {
     unanswered(plan).len() == plan.rooms.says().len()
 }

@@ -47,7 +47,7 @@ impl EventLog {
         crew.log_events(self.log.queue());
     }
 
-    /// A step has ended: what is wrong with its part of the log, as a caveat.
+    /// Ends a step. Returns what is wrong with its part of the log, as a caveat.
     pub(crate) fn end_step(&mut self) -> Option<Caveat> {
         let totals = self.log.flush();
         tell_failure(&mut self.is_failure_told, self.log.path(), &totals);

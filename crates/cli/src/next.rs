@@ -69,8 +69,8 @@ pub(crate) fn begin(grammar: fn() -> Command) {
     GRAMMAR.get_or_init(|| grammar);
 }
 
-/// The lines below NEXT: what to do, and a command that does it. Only commands that the command line takes
-/// are proposed.
+/// The suggestions below NEXT: an action each, and a command for it. Only commands that the command line
+/// takes are proposed.
 pub(crate) fn lines(run: &Run) -> Vec<Suggestion> {
     let suggestion = |Next { what, words, .. }| Suggestion {
         what,
@@ -98,7 +98,8 @@ struct Line {
 }
 
 impl Line {
-    /// `None` where a secret is not written out: what is typed as printed would not work.
+    /// The run's command line; `None` where a secret is not written out, because the command would not work
+    /// as printed.
     fn of(run: &Run) -> Option<Line> {
         let verb = GRAMMAR.get()?().find_subcommand(run.command.get(1)?)?.clone();
         let has_secret = run.command.iter().any(|word| word.contains("***"));

@@ -29,7 +29,7 @@ pub(crate) fn finish(written: io::Result<()>) -> Result<Exit, Failure> {
     }
 }
 
-/// Refuses a standard output that is closed (`>&-`): what is written there is nowhere.
+/// Refuses a standard output that is closed (`>&-`): what is written there would be lost.
 pub(crate) fn check_open() -> Result<(), Failure> {
     if pipe::stdout_was_closed() { Err(not_written("it is closed")) } else { Ok(()) }
 }

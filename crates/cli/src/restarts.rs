@@ -52,7 +52,7 @@ impl Restarts {
         self.running = Some(Running { is_over, thread });
     }
 
-    /// The step has ended: what went wrong with the commands.
+    /// Ends the step. Returns what went wrong with the commands.
     pub(crate) fn finish(&mut self) -> Vec<Caveat> {
         let Some(running) = self.running.take() else { return Vec::new() };
         running.is_over.store(true, Ordering::Relaxed);

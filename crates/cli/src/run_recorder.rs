@@ -58,7 +58,7 @@ impl<'a> RunRecorder<'a> {
         Ok(recorder)
     }
 
-    /// The workers stand, and the run begins: what files of an earlier one hold goes only now.
+    /// Begins the run, once its workers stand: files of an earlier run are overwritten only now.
     pub(crate) fn begin(&mut self, crew: &mut Crew) -> Result<(), Failure> {
         if let Some(file) = self.log_file.take() {
             let events = EventLog::begin(file, &self.run)?;

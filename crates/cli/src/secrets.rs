@@ -41,7 +41,7 @@ fn own_words() -> impl Iterator<Item = &'static OsString> {
     WORDS.get().into_iter().flatten()
 }
 
-/// A command line, fit to be recorded: what was asked for, without what lets a client in.
+/// A command line to be recorded, without its secrets.
 pub(crate) fn command(words: impl IntoIterator<Item = String>) -> Vec<String> {
     mask().command(words)
 }

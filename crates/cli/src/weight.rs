@@ -25,8 +25,8 @@ pub(crate) fn weigh(watch: &ServerWatch, clients: u64, keeps_windows: bool, verd
     }
 }
 
-/// Why nothing is said. `readings`: how many there were of the server's memory; `None`: it cannot be looked
-/// at.
+/// The caveat that says why there is no weight. `readings`: number of readings of the server's memory, or
+/// `None` if it cannot be read.
 fn why_not(found: Growth, readings: Option<usize>, before: Before) -> Option<Caveat> {
     Some(match (found, readings) {
         (Growth::Seen(_), _) => return None,

@@ -13,9 +13,9 @@ use crate::private;
 /// Readers of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner: what a run leaves.
+    /// The owner of the file only, for what a run leaves.
     Owner,
-    /// As the user's other files: what was asked for by its name, to be shown to others.
+    /// As the user's other files, for files that the user named, to be shown to others.
     AsUsual,
 }
 

@@ -19,10 +19,10 @@ use crate::sys;
 pub struct OwnMounts(());
 
 impl OwnMounts {
-    /// Gives the calling process one; `None` where the kernel or an administrator refuses it. The process
-    /// must have one thread only.
+    /// Gives the calling process a mount namespace; `None` where the kernel or an administrator refuses it.
+    /// The process must have one thread only.
     ///
-    /// Root does it as it is; others get a user namespace besides, in which they keep their number.
+    /// Root can do that directly; other users also get a user namespace, in which they keep their number.
     pub fn unshare() -> io::Result<Option<OwnMounts>> {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let has_right = rights::may_administer();

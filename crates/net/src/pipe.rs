@@ -26,8 +26,8 @@ pub fn stdout_was_closed() -> bool {
     sys::stdout_was_closed()
 }
 
-/// Writes what the reader takes: how many bytes that was. Ends early when it has taken nothing for this long.
-/// (A file on a disk takes everything, however long the disk may take.)
+/// Writes what the reader takes, and returns how many bytes that was. Ends early when the reader has taken
+/// nothing for this long. (A file on a disk takes everything, however long the disk may take.)
 ///
 /// # Errors
 /// The reader is gone, or the disk is full.

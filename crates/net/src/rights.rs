@@ -56,8 +56,7 @@ pub(crate) fn may_map(uid: u32) -> bool {
             .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SETFCAP))
 }
 
-/// Hides the calling process from others of its user: what is in its memory and its environment
-/// (PR_SET_DUMPABLE).
+/// Hides the memory and the environment of the calling process from others of its user (PR_SET_DUMPABLE).
 pub fn hide() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())

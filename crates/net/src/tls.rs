@@ -265,7 +265,7 @@ impl RecordBuffers {
         std::mem::swap(out, &mut self.output);
     }
 
-    /// Goes through records until more have to arrive: how many bytes of them are done with.
+    /// Goes through records until more have to arrive. Returns how many bytes of them are done with.
     fn process<S: Side>(
         &mut self,
         side: &mut S,
@@ -295,7 +295,7 @@ impl RecordBuffers {
         Ok(used)
     }
 
-    /// Does what rustls asks for next: how many bytes are done with, and what follows.
+    /// Does what rustls asks for next. Returns how many bytes are done with, and what follows.
     fn handle<Data>(
         &mut self,
         status: UnbufferedStatus<'_, '_, Data>,

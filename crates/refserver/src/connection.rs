@@ -28,8 +28,8 @@ pub(crate) enum Phase {
     Idle,
     /// Nothing more will be said: closes when the unsent bytes have gone out.
     Closing,
-    /// Everything was said: what still comes is thrown away until the peer closes too. Closing a socket with
-    /// unread bytes would reset it, and the peer might lose the last words, which say what was wrong.
+    /// Everything was sent: what still comes is thrown away until the peer closes too. Closing a socket with
+    /// unread bytes would reset it, and the peer might lose the last message, which says what was wrong.
     Lingering,
 }
 

@@ -200,7 +200,7 @@ impl Member {
         true
     }
 
-    /// It has said its last: what it did, or how it ended.
+    /// The child's statistics once it has ended, or an error if it ended badly.
     fn finish(&mut self) -> io::Result<Stats> {
         let status = self.child.wait()?;
         match sibling::last_words(&self.said) {

@@ -49,7 +49,7 @@ pub(crate) struct Delivery {
     pub(crate) members: Vec<u32>,
 }
 
-/// A connection's place: which group, and where among its members.
+/// A connection's place: its group, and its index among the members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Membership {
     pub(crate) group: u32,

@@ -67,7 +67,7 @@ pub struct Options {
     pub grace_ns: u64,
     /// Faults on purpose.
     pub faults: Option<Faults>,
-    /// Is told what the server has to say while it runs: what it has run out of, in a line without an end.
+    /// Prints a notice of the running server, such as what it has run out of: a line without its end.
     pub say: fn(&str),
 }
 

@@ -62,9 +62,9 @@ impl Server {
         Ok(Server { options, local_addrs, listeners, sibling, peers })
     }
 
-    /// Shares broadcasts with the other end: what is broadcast here goes there, and what comes from there
-    /// goes to all clients here. Each is a length of four bytes, little-endian, and that many bytes, which
-    /// are to be carried as they are.
+    /// Shares broadcasts with the other end of a socket: broadcasts of this server go there, and what comes
+    /// from there goes to the clients here. Each is a length of four bytes, little-endian, and that many
+    /// bytes, which are to be carried as they are.
     pub fn share_broadcasts(&mut self, peer: Socket) {
         self.peers.push(peer);
     }

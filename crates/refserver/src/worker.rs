@@ -95,7 +95,7 @@ pub(crate) struct Worker {
     /// When to accept again, after descriptors ran out.
     accept_again_ns: Option<u64>,
     next_ping_ns: Option<u64>,
-    /// Once stopping: when the remaining connections are cut off.
+    /// When the remaining connections are cut off, once the server is stopping.
     stop_at_ns: Option<u64>,
     buffers: Buffers,
     /// Faults on purpose.

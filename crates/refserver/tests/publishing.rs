@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 use crate::common::*;
 
-/// A member: where it connects, with which subprotocol, what it says to join, how much it is told until it
-/// has joined, and what it then hears of what is published.
+/// A member: the path and subprotocol of its connection, what it sends to join, what it gets until it has
+/// joined, and what it then gets of a publication.
 struct Member {
     target: &'static str,
     subprotocol: &'static str,

@@ -75,9 +75,9 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// For a message of this age: how long its answer has been there since the generator was woken, and in
-    /// all, where that is known. What the kernel stamps is the last that a read finds: behind an answer that
-    /// was there before, it may be another one.
+    /// How long the answer to a message of this age has been there, since the generator was woken and, where
+    /// that is known, in all. The kernel stamps the last packet that a read finds: behind an answer that was
+    /// there before, that may be another one.
     #[inline]
     fn of(self, service_ns: u64) -> (u64, Option<u64>) {
         let woken_ns = if service_ns > self.woken_ns { self.woken_ns } else { 0 };
@@ -97,7 +97,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Messages that were answered together: how long they took, and for how long their answers have been
+    /// Adds messages that were answered together: their round trip, and for how long their answers have been
     /// there.
     #[inline]
     pub fn add(&mut self, rtt_ns: u64, service_ns: u64, messages: u64, reach: Reach) {

@@ -283,7 +283,7 @@ pub enum Imbalance {
     },
 }
 
-/// No worker counts as many of anything: what comes from another machine may claim anything.
+/// A count that no worker reaches: a report from another machine may claim anything.
 const PLAUSIBLE_MAX: u64 = 1 << 44;
 
 impl Counts {

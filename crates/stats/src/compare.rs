@@ -86,7 +86,7 @@ pub struct Comparison {
     spread: Option<Spread>,
 }
 
-/// How repeats vary: what a number of repeats that would decide is worked out from.
+/// The variation of repeats, from which the number of repeats that would decide is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spread {
     /// The variance of the difference of one repeat of each side.

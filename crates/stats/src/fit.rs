@@ -32,7 +32,7 @@ impl Line {
         (x > 0.0 && per_x > self.slope_interval().high && per_x > EXCESS_MIN * self.slope).then_some(per_x)
     }
 
-    /// Half the width of [`Self::slope_interval`]: what stands after the ±.
+    /// Half the width of [`Self::slope_interval`], to be shown after the ±.
     pub fn slope_half_width(&self) -> f64 {
         student::t(CONFIDENCE, self.points as f64 - 2.0) * self.slope_se
     }

@@ -179,7 +179,7 @@ mod tests {
         found.unwrap_or_else(|| panic!("{name}")).value
     }
 
-    /// One step after the other: what was told of each, and what it came to in the end.
+    /// One step after the other: what was reported of each, and what it came to in the end.
     #[test]
     fn counters_go_on_from_step_to_step() {
         let mut measures = Measures::default();

@@ -81,8 +81,8 @@ impl Push {
         let _ = self.queue.try_send((self.body)(measures, Moment::Now));
     }
 
-    /// Pushes the last figures, and waits for all that is queued, or until `is_over`: what is queued then is
-    /// dropped.
+    /// Pushes the last figures, and waits until all that is queued has gone out, or `is_over`; the rest is
+    /// dropped then.
     pub(crate) fn finish(self, measures: &Measures, is_over: &dyn Fn() -> bool) {
         let mut last = (self.body)(measures, Moment::End);
         // Without a thread to take it, there is nothing to wait for.

@@ -9,7 +9,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// The claims that are times, in seconds since 1970 (RFC 7519 §4.1).
 const TIMES: [&str; 3] = ["exp", "iat", "nbf"];
 
-/// A claim that cannot be made: which, and why.
+/// A claim that cannot be made, and why.
 #[derive(Debug)]
 pub(crate) struct BadClaim {
     pub(crate) claim: String,

@@ -59,8 +59,8 @@ pub(super) fn over_time<'a>(
     Some(Plot { rows, ends_ns })
 }
 
-/// A distribution in at most `rows` bars, from the shortest latency: where each begins in ns, and its share
-/// of all samples. Neighbouring cells share a bar where there are more cells than rows.
+/// A distribution in at most `rows` bars, from the shortest latency: the beginning of each in ns, and its
+/// share of all samples. Neighbouring cells share a bar where there are more cells than rows.
 pub(super) fn bars(cells: &BTreeMap<u8, u64>, rows: usize) -> Vec<(u64, f64)> {
     let (Some((&lowest, _)), Some((&highest, _))) = (cells.first_key_value(), cells.last_key_value()) else {
         return Vec::new();

@@ -253,7 +253,7 @@ fn write_har(session: &Session, path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Remarks while it records: what is understood, on one line that is drawn again, and each trouble once.
+/// Remarks while a session is recorded: its summary, on one line that is drawn again, and each trouble once.
 struct Screen {
     told: BTreeSet<Trouble>,
     changes: u64,

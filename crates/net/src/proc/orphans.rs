@@ -61,9 +61,9 @@ pub fn kill_descendants() -> io::Result<()> {
     Ok(())
 }
 
-/// Kills a child of this process with all that descends from it, and those that come while it does: for one
-/// that keeps others, and does not answer. What is stopped ends as well. Gives up on what the kernel does not
-/// let go.
+/// Kills a child of this process with all its descendants, also the ones that come meanwhile: for a child
+/// that keeps processes, and does not answer. Stopped processes end as well. Gives up on what the kernel does
+/// not let go.
 pub fn kill_tree(root: u32) -> io::Result<()> {
     let kill = |pid: u32| {
         // It may have ended by itself since.

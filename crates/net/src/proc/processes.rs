@@ -52,8 +52,8 @@ pub fn is_running(pid: u32) -> bool {
     !matches!(Reader::new().stat(pid), Ok(None))
 }
 
-/// A number that tells whether a process's first thread has run since: how often it has given up a CPU.
-/// `None`: it has ended.
+/// How often a process's first thread has given up a CPU, which tells whether it has run since. `None` if the
+/// process has ended.
 pub fn turns(pid: u32) -> Option<u64> {
     let (voluntary, involuntary) = Reader::new().switches(pid, pid).ok()??;
     Some(voluntary + involuntary)

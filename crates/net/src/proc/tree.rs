@@ -73,7 +73,7 @@ pub struct BusiestThread {
     pub cpu_ns: u64,
 }
 
-/// One live thread's totals since it started: how it spent its life, except the time asleep.
+/// One live thread's totals since it started, except the time asleep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadTotals {
     /// The process it belongs to.

@@ -134,8 +134,8 @@ impl Socket {
         sys::silent_for_ms(self.as_fd())
     }
 
-    /// How long ago the last bytes came in, in milliseconds, as the kernel counts them: whether they were
-    /// read or not. An error: it is no TCP socket.
+    /// How long ago the last bytes came in, read or not, in milliseconds as the kernel counts them. An error
+    /// if it is no TCP socket.
     pub fn heard_before_ms(&self) -> io::Result<u32> {
         sys::heard_before_ms(self.as_fd())
     }

@@ -135,7 +135,7 @@ impl ClientTls {
         Arc::clone(&self.returned)
     }
 
-    /// Returns whether this is what was asked for: where nothing was, anything is.
+    /// Returns whether this is the protocol that was asked for, or none was asked for.
     pub(super) fn expects(&self, agreed: Option<&[u8]>) -> bool {
         self.newcomers.alpn_protocols.first().is_none_or(|asked| Some(asked.as_slice()) == agreed)
     }

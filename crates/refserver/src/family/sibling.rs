@@ -17,7 +17,7 @@ const VARIABLE: &str = "THRONG_SIBLING";
 /// A child's first words to its parent.
 pub(super) const READY: &str = "ready\n";
 
-/// A child's last line: what stands before it is complete.
+/// A child's last line, which shows that the lines before it are complete.
 const END: &str = "end\n";
 
 /// This process is a child of a family.

@@ -105,7 +105,7 @@ pub fn upgrade(stream: &mut (impl Read + Write)) {
     assert!(head.contains(ACCEPT), "{head}");
 }
 
-/// Reads up to the empty line, byte by byte: what follows is not ours to take.
+/// Reads up to the empty line, byte by byte, to leave what follows.
 pub fn read_head(stream: &mut impl Read) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

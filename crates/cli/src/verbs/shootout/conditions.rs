@@ -66,7 +66,7 @@ fn other_machine<'a>(
     })
 }
 
-/// Flags needed besides the folder: how to reach NATS is not kept.
+/// Flags needed besides the folder: the address of NATS is not kept.
 pub(super) fn besides(head: &Head) -> &'static str {
     let is_here = matches!(head.generator, None | Some(Generator::Here)) && head.target_agent.is_none();
     if is_here { "" } else { ", with the same flags of the fleet" }

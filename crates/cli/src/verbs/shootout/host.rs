@@ -132,7 +132,8 @@ impl Running<'_> {
         death.map(|death| StageFailure::new(Stage::Measure, death))
     }
 
-    /// Ends it. Fails if it had died, or its agent was lost: what was measured is not of this server then.
+    /// Ends the server. Fails if it had died, or its agent was lost: the measurement is not of this server
+    /// then.
     pub(super) fn stop(self) -> Result<(), StageFailure> {
         match self.process {
             Process::Here(server) => match server.finish() {

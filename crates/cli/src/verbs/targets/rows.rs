@@ -100,7 +100,7 @@ impl Row {
         }
     }
 
-    /// The remarks of a table's row: why nothing came of it, and why it has no walls.
+    /// The remarks of a table's row: why a target could not be used, or is not confined.
     fn remark(&self) -> String {
         let bare = self.no_walls.as_ref().map(|why| format!("without walls: {why}"));
         let remarks: Vec<String> = self.reason.clone().into_iter().chain(bare).collect();
@@ -108,7 +108,7 @@ impl Row {
     }
 }
 
-/// The rows of a list of targets: which are installed, and why others cannot be.
+/// The rows of a list of targets, which say whether each is installed, or why it cannot be.
 pub(super) fn list(targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let row = |target: &Target| {
         if let Err(trouble) = setup::look_for_requirements(target, tools) {
@@ -144,8 +144,8 @@ pub(super) fn install(targets: &[&Target], tools: &Tools<'_>) -> Rows {
     }))
 }
 
-/// Installs what is not, then checks one after the other, until the user has had enough: what was being
-/// checked then is not at fault.
+/// Installs targets that are not installed, then checks one after the other, until the user interrupts. A
+/// target that was being checked then has not failed.
 pub(super) fn check(targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let mut rows = Vec::new();
     for (target, version) in prepare(targets, tools) {
@@ -193,8 +193,8 @@ fn checked(target: &Target, version: Result<String, StageFailure>, tools: &Tools
     }
 }
 
-/// Asks about the targets of each folder together, a few folders at once, until the user has had enough: what
-/// was being asked then has no answer. The answers, in the order of the targets.
+/// Asks about the targets of each folder together, a few folders at once, until the user interrupts: what was
+/// being asked then has no answer. Returns the answers in the order of the targets.
 fn each_folder<'a, T: Send>(
     targets: &[&'a Target],
     tools: &Tools<'_>,
