@@ -87,14 +87,14 @@ impl<'a> ProtocolEvent<'a> {
         text: &'a [u8],
         bytes: u32,
         found: Found,
-        says: MessageHint<'a>,
+        hint: MessageHint<'a>,
         open: fn(&'a [u8]) -> Option<Opened<'a>>,
     ) -> ProtocolEvent<'a> {
         ProtocolEvent::Arrival(Arrival {
             text,
             spelling: Spelling::Plain,
             found: Some(found),
-            says,
+            hint,
             bytes,
             open,
         })
@@ -111,7 +111,7 @@ pub(crate) struct Arrival<'a> {
     /// The stamp in it; `None` if only the app knows where to look for it.
     pub(crate) found: Option<Found>,
     /// The protocol's hint at its meaning.
-    pub(crate) says: MessageHint<'a>,
+    pub(crate) hint: MessageHint<'a>,
     /// Bytes on the wire.
     pub(crate) bytes: u32,
     /// Takes the envelope off; `None` if the text is not a message of the protocol.

@@ -162,7 +162,7 @@ impl Bench {
     pub(crate) fn judge(&self, arrival: &Arrival<'_>) -> Option<Event> {
         let bytes = arrival.bytes;
         // An attachment does not say itself whose it is.
-        if let (MessageHint::NamedAmongOthers(name), Spelling::Bytes) = (arrival.says, arrival.spelling) {
+        if let (MessageHint::NamedAmongOthers(name), Spelling::Bytes) = (arrival.hint, arrival.spelling) {
             role_of_event(name)?;
         }
         let found = match (arrival.found, arrival.spelling) {
@@ -177,7 +177,7 @@ impl Bench {
             },
             Found::Corrupt => Event::Corrupt { stamp: None, bytes },
             // Events that servers emit of their own accord are ignored; one under a name of ours is foreign.
-            Found::None => match arrival.says {
+            Found::None => match arrival.hint {
                 MessageHint::NamedAmongOthers(name) => {
                     role_of_event(name)?;
                     Event::Foreign { bytes }
@@ -239,7 +239,7 @@ pub(crate) fn tail(form: Form, shape: Shape, options: &Options) -> Result<Vec<u8
 /// The role of a message of ours, by the protocol's hint, or else by its type wherever that stands.
 #[inline(always)]
 fn role_of<S: json::Spelled>(arrival: &Arrival<'_>) -> Option<Role> {
-    match arrival.says {
+    match arrival.hint {
         MessageHint::Unknown => json::role::<S>(arrival.text),
         MessageHint::Named(name) | MessageHint::NamedAmongOthers(name) => role_of_event(name),
         MessageHint::Answer(Kind::Echo) => Some(Role::Echo),

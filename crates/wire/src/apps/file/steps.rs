@@ -18,5 +18,5 @@ pub(super) enum Step {
 
 /// Returns whether it can be the protocol's own reply to a message that is not measured.
 pub(super) fn is_reply(arrival: &Arrival<'_>) -> bool {
-    matches!(arrival.says, MessageHint::Answer(_) | MessageHint::Unknown)
+    matches!(arrival.hint, MessageHint::Answer(_) | MessageHint::Unknown)
 }

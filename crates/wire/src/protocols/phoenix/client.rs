@@ -111,7 +111,7 @@ impl ClientProtocol for Client {
             return Ok(());
         }
         let found = stamp::find_before(text, link.parts.bytes_behind_id(text));
-        let says = match found {
+        let hint = match found {
             Found::None => {
                 if let Some(event) = self.handle_control(link, text, bytes) {
                     on.handle(event);
@@ -129,14 +129,14 @@ impl ClientProtocol for Client {
             _ if link.parts.is_pushed(text) => MessageHint::Pushed,
             // Behind the usual: a whole parse for every message would cost more than the rest of it.
             _ => match self.says_of_unusual(&mut link.pending, text) {
-                Some(says) => says,
+                Some(hint) => hint,
                 None => {
                     on.handle(ProtocolEvent::Event(Event::Rejected(Rejection::Message)));
                     return Ok(());
                 }
             },
         };
-        on.handle(ProtocolEvent::text(text, bytes, found, says, open));
+        on.handle(ProtocolEvent::text(text, bytes, found, hint, open));
         Ok(())
     }
 
@@ -239,7 +239,7 @@ impl Client {
     }
 
     fn handle_binary<'a>(&self, message: &'a [u8], bytes: u32) -> ProtocolEvent<'a> {
-        let (says, data) = match Received::parse(message) {
+        let (hint, data) = match Received::parse(message) {
             Some(Received::Pushed { data }) => (MessageHint::Pushed, data),
             Some(Received::Replied { status: b"ok", data }) => (MessageHint::Answer(self.last_sent()), data),
             Some(Received::Replied { .. }) => {
@@ -252,7 +252,7 @@ impl Client {
             text: data,
             spelling: Spelling::Bytes,
             found,
-            says,
+            hint,
             bytes,
             open: whole,
         })

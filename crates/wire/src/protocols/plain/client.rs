@@ -138,7 +138,7 @@ fn lines_of(delimited: bool, frame: &Frame<'_>) -> Option<Vec<u8>> {
 #[inline(always)]
 fn arrival(text: &[u8], is_text: bool, bytes: u32) -> ProtocolEvent<'_> {
     let spelling = Spelling::Whole { is_text };
-    ProtocolEvent::Arrival(Arrival { text, spelling, found: None, says: MessageHint::Unknown, bytes, open })
+    ProtocolEvent::Arrival(Arrival { text, spelling, found: None, hint: MessageHint::Unknown, bytes, open })
 }
 
 /// There is no envelope.

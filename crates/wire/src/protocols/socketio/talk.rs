@@ -211,7 +211,7 @@ impl Talk {
             (PacketKind::ConnectError, Phase::Connecting) => reject(Rejection::Namespace),
             (PacketKind::Disconnect, _) if is_own => reject(Rejection::Disconnected),
             (PacketKind::Event | PacketKind::Ack, _) => {
-                let says = says(&packet)?;
+                let hint = hint(&packet)?;
                 if let (PacketKind::Event, true, Some(resumption)) =
                     (packet.kind, is_own, &mut self.resumption)
                 {
@@ -225,10 +225,10 @@ impl Talk {
                 // Where the packet itself does not tell which message it is, the first attachment may.
                 if self.attachments > 0 && found == Found::None {
                     if let Some(held) = &mut self.held {
-                        held.awaited = Awaited::of(says).filter(|_| is_own);
+                        held.awaited = Awaited::of(hint).filter(|_| is_own);
                     }
                 } else if is_own {
-                    on.handle(ProtocolEvent::text(text, bytes, found, says, open));
+                    on.handle(ProtocolEvent::text(text, bytes, found, hint, open));
                 } else if found != Found::None {
                     // What other namespaces say is ignored, unless it is a message of ours.
                     on.handle(ProtocolEvent::Event(Event::Beside { bytes }));
@@ -285,14 +285,14 @@ impl Talk {
     ) -> Result<(), Failure> {
         self.attachments = self.attachments.checked_sub(1).ok_or(Failure::BadMessage)?;
         let awaited = self.held.as_mut().and_then(|held| held.awaited.take());
-        let says = match &awaited {
+        let hint = match &awaited {
             None => return Ok(()),
             Some(Awaited::Named(name)) => MessageHint::NamedAmongOthers(name),
             Some(Awaited::Answer(kind)) => MessageHint::Answer(*kind),
         };
         let found = Some(stamp::read_binary(attachment));
         let (text, spelling) = (attachment, Spelling::Bytes);
-        on.handle(ProtocolEvent::Arrival(Arrival { text, spelling, found, says, bytes, open: whole }));
+        on.handle(ProtocolEvent::Arrival(Arrival { text, spelling, found, hint, bytes, open: whole }));
         Ok(())
     }
 }
@@ -341,8 +341,8 @@ pub(crate) fn number(
 }
 
 impl Awaited {
-    fn of(says: MessageHint<'_>) -> Option<Awaited> {
-        match says {
+    fn of(hint: MessageHint<'_>) -> Option<Awaited> {
+        match hint {
             MessageHint::NamedAmongOthers(name) => Some(Awaited::Named(name.to_vec())),
             MessageHint::Answer(kind) => Some(Awaited::Answer(kind)),
             _ => None,
@@ -362,7 +362,7 @@ fn name_in(payload: &[u8]) -> Option<&[u8]> {
 }
 
 /// The hint of a packet at its meaning: an event by its name, an acknowledgement by what is acknowledged.
-fn says<'a>(packet: &Packet<'a>) -> Result<MessageHint<'a>, Failure> {
+fn hint<'a>(packet: &Packet<'a>) -> Result<MessageHint<'a>, Failure> {
     Ok(match (packet.kind, packet.id) {
         (PacketKind::Event, _) => MessageHint::NamedAmongOthers(packet::event(packet.payload)?.0),
         (PacketKind::Ack, Some(id)) => MessageHint::Answer(acknowledged(id)),

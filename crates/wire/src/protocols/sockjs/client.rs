@@ -58,12 +58,12 @@ impl ClientProtocol for Client {
         match parts.one_of_ours(frame) {
             _ if parts.transport == Transport::RawWebSocket => {
                 let spelling = Spelling::Whole { is_text: message.text };
-                let says = MessageHint::Unknown;
+                let hint = MessageHint::Unknown;
                 on.handle(ProtocolEvent::Arrival(Arrival {
                     text: frame,
                     spelling,
                     found: None,
-                    says,
+                    hint,
                     bytes,
                     open: whole,
                 }));
@@ -99,7 +99,7 @@ fn arrival<'a>(parts: &Parts, string: &'a [u8], bytes: u32) -> ProtocolEvent<'a>
         text: string,
         spelling: Spelling::Escaped,
         found,
-        says: MessageHint::Unknown,
+        hint: MessageHint::Unknown,
         bytes,
         open: unescape,
     })

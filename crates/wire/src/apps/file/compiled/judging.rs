@@ -59,7 +59,7 @@ impl CompiledApp {
         let bytes = arrival.bytes;
         let found = arrival.found.unwrap_or_else(|| stamp::find(arrival.text));
         let mut answered = None;
-        if let (Found::At { stamp, offset }, MessageHint::Answer(kind)) = (found, arrival.says)
+        if let (Found::At { stamp, offset }, MessageHint::Answer(kind)) = (found, arrival.hint)
             && stamp.announced().is_none()
             && let Some(role) = self.role_of_answer(kind, self.kind_of(stamp))
         {
@@ -139,7 +139,7 @@ impl CompiledApp {
         bytes: u32,
         script: &mut Script,
     ) -> Option<Event> {
-        let (announced, says) = (stamp.announced(), payload.arrival.says);
+        let (announced, hint) = (stamp.announced(), payload.arrival.hint);
         let kind = if announced.is_some() { 0 } else { self.kind_of(stamp) };
         let told = match payload.told.get(kind) {
             _ if announced.is_some() => None,
@@ -160,7 +160,7 @@ impl CompiledApp {
                 PayloadKind::Nothing => return None,
                 PayloadKind::Awaited if self.written.broadcasts.is_empty() => return None,
                 PayloadKind::Awaited => Role::Copy,
-                PayloadKind::Unknown => match says {
+                PayloadKind::Unknown => match hint {
                     // No client waits for it.
                     MessageHint::Answer(_) => return None,
                     MessageHint::Pushed if !self.written.broadcasts.is_empty() => Role::Copy,
@@ -183,7 +183,7 @@ impl CompiledApp {
 
     /// Judges a message without an id; `None` if it does not matter.
     fn judge_unstamped(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Option<Event> {
-        match (self.besides(payload, script), payload.arrival.says) {
+        match (self.besides(payload, script), payload.arrival.hint) {
             (PayloadKind::Event(event), _) => Some(event),
             (PayloadKind::Nothing, _) => None,
             (PayloadKind::Awaited, _) => {
