@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::frame;
 use crate::threads::Threads;
 
-/// How long a child may take to end when it has nothing more to do. What it measured is here by then.
+/// How long a child may take to end when it has nothing more to do, and its measurements are here.
 const END_GRACE: Duration = Duration::from_secs(1);
 
 /// The first message to a child.

@@ -73,7 +73,7 @@ pub(crate) struct ServerReader {
 }
 
 impl ServerReader {
-    /// At the server's processes and their descendants. What it may use is what its head may.
+    /// A reader of the server's processes and their descendants. The limits of the server are its head's.
     pub(crate) fn on(server: &Service) -> Self {
         let quota = CpuQuota::of(server.head());
         let cores = affinity::cpus_of(server.head()).max(1) as f64;

@@ -174,8 +174,8 @@ pub(crate) trait ClientProtocol {
         filling: &Filling<'_>,
     );
 
-    /// Joins or leaves a room that it can join by itself, by its place among all of them. Where it hears what
-    /// becomes of that, it tells so ([`Event::RoomChange`](crate::Event::RoomChange)).
+    /// Joins or leaves a room that the protocol can join by itself, by its place among these rooms. Reports
+    /// the outcome ([`Event::RoomChange`](crate::Event::RoomChange)), if the server tells.
     fn pass<I: Io>(
         &mut self,
         _link: &mut Link<'_, Self::Parts, I>,

@@ -178,8 +178,8 @@ impl Clients {
         true
     }
 
-    /// A client connects. Where it tried before and went unanswered, the time counts from then; where it may
-    /// wait for room in a unix socket's backlog, that this is full is no failure.
+    /// Connects a client. If it tried before and went unanswered, its time counts from then; if it may wait
+    /// for room in a unix socket's backlog, a full one is no failure.
     pub(crate) fn connect_first(
         &mut self,
         index: u32,

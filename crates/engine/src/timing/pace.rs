@@ -330,8 +330,8 @@ impl Closed {
         if self.end_ns == u64::MAX { Next::Wait } else { Next::At(self.end_ns) }
     }
 
-    /// Takes out a client, and as many messages as are to go out through it together. Where all that are idle
-    /// have their turn there is nothing to choose.
+    /// Takes out a client, and as many messages as are to go out through it together. If all idle clients
+    /// have their turn, there is nothing to choose.
     fn draw(&mut self, most: u32) -> (u32, u32) {
         let all = self.idle.len();
         // A lot is drawn where some stay idle: a fixed order would load those in front more often.

@@ -64,8 +64,7 @@ impl Sender {
     }
 
     /// Sends `messages` messages of a client that are alike but for a few bytes; `fill` appends one of them.
-    /// Does nothing after a close. Where messages are compressed, this is not for them
-    /// ([`is_plain`](Sender::is_plain)).
+    /// Does nothing after a close. Not for compressed messages ([`is_plain`](Sender::is_plain)).
     pub(crate) fn messages(
         &mut self,
         io: &mut impl Io,

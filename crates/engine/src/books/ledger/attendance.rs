@@ -141,7 +141,8 @@ impl Ledger {
         }
     }
 
-    /// A usable client's connection has ended: like this, or of itself. Where it is to come back, it is away.
+    /// Books the end of a usable client's connection, which was cut in this way or ended by itself. A client
+    /// that is to come back is away.
     fn handle_absence(&mut self, client: u32, record: &mut Record, cut: Option<Cut>, now_ns: u64) {
         if !self.step.is_flapping() || record.is_slow {
             return self.handle_unusable(client, record, now_ns);

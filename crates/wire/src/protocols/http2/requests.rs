@@ -381,7 +381,7 @@ impl Requests {
         }
     }
 
-    /// The connection is gone. What it left unanswered waits for the next.
+    /// Handles the loss of the connection: requests that are unanswered wait for the next.
     fn handle_gone<I: Io>(&mut self, link: &mut Link<'_, I>) {
         let (waiting, is_ready) = (std::mem::take(&mut self.waiting), self.is_ready);
         *self = Requests { waiting, is_ready, ..Requests::default() };

@@ -47,8 +47,9 @@ pub(crate) struct Client {
 enum Topics {
     /// On the way: the topics joined so far, of those that it stays in, a bit each.
     Joining(u8),
-    /// In all of these. How many that it visits it has left without having heard that they are closed:
-    /// Phoenix may say so when it has let the client in again, because it closes the channel before for it.
+    /// The client has joined all topics. `leaving`: the number of visited topics that it has left without
+    /// having heard that they are closed. Phoenix may say so when it has let the client in again, because it
+    /// closes the former channel for that.
     Joined { leaving: u8 },
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::failure::Failure;
 
-/// Finds the strings of a JSON array of strings, in order; an error where there is anything else. Whether
-/// what is in the strings is well escaped is not looked at.
+/// Finds the strings of a JSON array of strings, in order; an error where there is anything else. The escapes
+/// in the strings are not checked.
 #[derive(Default)]
 pub(crate) struct Strings {
     at: usize,
