@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::stderr;
 
-/// Opens a page or an address. Where there is no browser, the address has been printed.
+/// Opens a page or an address in the browser, if there is one: the address has been printed.
 pub(crate) fn open(place: impl AsRef<OsStr>) {
     // The desktop knows which browser.
     let mut browser = Command::new("xdg-open");

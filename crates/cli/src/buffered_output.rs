@@ -35,8 +35,8 @@ impl BufferedOutput {
         self.push(Duration::ZERO)
     }
 
-    /// Waits for the reader to take the rest, as long as it takes something now and then. What it does not
-    /// take is kept.
+    /// Waits for the reader to take the rest, as long as it takes something now and then. Keeps what it does
+    /// not take.
     pub(crate) fn offer(&mut self, within: Duration) -> io::Result<()> {
         self.push(within)
     }

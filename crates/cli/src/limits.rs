@@ -6,8 +6,8 @@ use results::limit::{Limit, Part};
 
 use crate::crowd;
 
-/// Reads a limit on a run of that scenario by this plan. Where nothing answers the senders, a percentile
-/// alone is of the deliveries.
+/// Reads a limit on a run of that scenario by this plan. A percentile without a metric is of the deliveries
+/// if senders get no answers.
 pub(crate) fn of_plan(text: &str, scenario: Scenario, plan: &Plan) -> Result<Limit, String> {
     let limit = read(text, scenario, &plan.rooms)?;
     if !limit.is_of_round_trip() || !crowd::is_unanswered(plan) {

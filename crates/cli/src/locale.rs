@@ -7,8 +7,8 @@ const LOCALE: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 /// Terminals without other signs: the console of Linux has 256 or 512 of them.
 const TERMINALS: [&str; 2] = ["dumb", "linux"];
 
-/// Returns whether locale or terminal say that there is only ASCII. Where no locale is set, as in most
-/// containers, whatever shows the output is taken for a terminal of today.
+/// Returns whether locale or terminal say that there is only ASCII. Without a locale, as in most containers,
+/// the output is taken to be shown by a modern terminal.
 pub(crate) fn is_ascii() -> bool {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     has_ascii_alone(LOCALE.iter().find_map(|name| set(name)).as_deref(), set("TERM").as_deref())

@@ -60,8 +60,8 @@ impl Restarts {
     }
 }
 
-/// Runs a command to its end. What it leaves in the background lives on; standard output is ours to keep
-/// clean.
+/// Runs a command to its end. Processes that it leaves in the background live on. Its standard output is
+/// discarded, to keep throng's clean.
 fn run(command: &str, is_over: &AtomicBool) -> Result<(), Caveat> {
     let command_text = || command.to_owned();
     let mut shell = Command::new("sh");

@@ -111,7 +111,7 @@ impl<'a> RunRecorder<'a> {
         self.run.verdict.trust.extend(note.map(Into::into));
     }
 
-    /// The run has ended, and its verdict stands. Whether the user has asked for the end by now.
+    /// Finishes the run, whose verdict is known. Returns whether the user has asked for the end by now.
     pub(crate) fn finish(mut self) -> Result<bool, Failure> {
         if let Some(events) = self.events.take() {
             events.finish(self.args.quiet);

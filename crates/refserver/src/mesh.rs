@@ -74,8 +74,8 @@ impl Mesh {
         refused
     }
 
-    /// Something happened to the peer of that token: appends the batches that are complete to `arrived`. How
-    /// many made no sense.
+    /// Handles an event of the peer of that token: appends the batches that are complete to `arrived`.
+    /// Returns how many made no sense.
     pub(crate) fn handle_event(
         &mut self,
         event: Event,

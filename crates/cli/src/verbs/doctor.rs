@@ -133,11 +133,11 @@ fn is_of_this_machine(endpoint: &Endpoint) -> bool {
     }
 }
 
-/// Does what it may, and says so on standard error. Whether anything was changed.
+/// Applies the fixes that it may, and says so on standard error. Returns whether anything was changed.
 fn fix(rows: &[Row]) -> bool {
     let mut changed = false;
     for row in rows {
-        // Most rows are in order, or nothing that throng knows mends them.
+        // Most rows are in order, or throng knows no fix for them.
         let Some(fix) = &row.fix else { continue };
         match fix.apply() {
             None => stderr::line(format_args!("throng: {}: left to you: {}", row.check, fix.command())),

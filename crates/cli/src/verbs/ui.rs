@@ -82,8 +82,8 @@ fn random_token() -> io::Result<String> {
 }
 
 /// Opens the address by way of a page that only this user can read: lists of processes are for all, and the
-/// address has the token in it. The page is gone when what is returned is dropped. Where there is no browser,
-/// the address has been printed.
+/// address has the token in it. The page is removed when the returned file is dropped. Without a browser, the
+/// printed address remains.
 fn open(url: &str) -> Option<NamedTempFile> {
     let failed = |error| stderr::line(format_args!("throng: --open: {error}; open the address above"));
     let page = signpost(url).map_err(failed).ok()?;

@@ -172,7 +172,7 @@ impl Reading {
 }
 
 impl ProcessTree {
-    /// Follows `pid`. Whether it exists shows at the first sample.
+    /// Follows the process `pid` and its descendants. The first sample shows whether it exists.
     pub fn new(pid: u32) -> ProcessTree {
         ProcessTree::of(&[pid])
     }

@@ -283,8 +283,8 @@ impl Rows {
         Ok(if self.0.iter().any(fails) { Exit::CouldNotRun } else { Exit::Fine })
     }
 
-    /// A line for each target, and below it what is to be said of it. What it speaks and supports is in the
-    /// other formats: with that no line would fit a terminal.
+    /// A line for each target, and below it its remarks. Protocols and features are in the other formats:
+    /// with these no line would fit a terminal.
     fn text(&self) -> String {
         let mut table = Table::new(&["target", "verdict", "language", "version"], 0..0);
         for Row { name, verdict, language, version, .. } in &self.0 {
