@@ -33,7 +33,7 @@ pub struct Content {
     pub at_ns: u64,
     /// Number of that client in the run.
     pub client: u32,
-    /// How many had it.
+    /// How many clients had it.
     pub receivers: u32,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Adds what clients had; false: there is no room for another content until these are reported.
+    /// Adds what clients had. Returns false if there is no room for another content until these are reported.
     pub(crate) fn add(&mut self, content: Content) -> bool {
         // A server that says something else to each client would otherwise grow this by as many entries as it
         // has clients.
@@ -60,7 +60,7 @@ impl Contents {
         true
     }
 
-    /// Hands them over, to begin anew.
+    /// Takes the contents, to begin anew.
     pub(crate) fn take(&mut self) -> Vec<Content> {
         self.all.drain().map(|(_, content)| content).collect()
     }

@@ -39,7 +39,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order of their definition.
+    /// All kinds, in the order of their definition.
     pub const ALL: [Kind; 12] = [
         Kind::Connect,
         Kind::Handshake,
@@ -96,26 +96,26 @@ impl Entry {
         Entry { at_ns, latency_ns, client, sender, message, bytes, step: 0, detail: 0, kind }
     }
 
-    /// It took this long.
+    /// Sets the latency.
     #[inline]
     pub fn latency(self, latency_ns: u64) -> Self {
         Entry { latency_ns, ..self }
     }
 
-    /// The message, by its number and its sender's among the clients of all workers.
+    /// Sets the message, by its number and its sender's number in the run.
     #[inline]
     pub fn message(self, sender: u32, message: u32) -> Self {
         Entry { sender, message, ..self }
     }
 
-    /// How many bytes the message had.
+    /// Sets the bytes of the message.
     #[inline]
     pub fn bytes(self, bytes: u32) -> Self {
         Entry { bytes, ..self }
     }
 
-    /// As the log has it: on the run's clock, of a client by its number among all, in a step of the results
-    /// (0: none).
+    /// The entry as the log has it: on the run's clock, with the client's number in the run and the step of
+    /// the results (0: none).
     #[inline]
     pub(crate) fn placed(self, epoch_ns: u64, client: u32, step: u16) -> Self {
         Entry { at_ns: self.at_ns.saturating_sub(epoch_ns), client, step, ..self }
@@ -156,12 +156,12 @@ impl Entry {
         (self.message != NONE).then_some(self.message)
     }
 
-    /// How long it took; from when to when is the kind's to say.
+    /// The latency, whose beginning and end depend on the kind.
     pub fn latency_ns(&self) -> Option<u64> {
         (self.latency_ns != u64::MAX).then_some(self.latency_ns)
     }
 
-    /// Bytes: of a message sent, as it goes over the wire; of one received, its payload.
+    /// Bytes of the message: on the wire if it was sent, of its payload if it was received.
     pub fn byte_count(&self) -> Option<u32> {
         (self.bytes != NONE).then_some(self.bytes)
     }
@@ -188,7 +188,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The entries are taken care of: their buffer may be used again.
+    /// Gives the buffer of the entries, which are done with, back to the worker.
     pub fn recycle(mut self) {
         if let Some(pool) = self.pool {
             self.entries.clear();

@@ -30,7 +30,8 @@ pub(crate) enum Due {
 #[derive(Debug, Default)]
 pub(crate) struct Absences {
     all: Vec<Known>,
-    /// The recovered copies of clients that were back under load, by how long before that they had been sent.
+    /// Recovered copies of clients that were back under load, by how long before their return the messages
+    /// were sent.
     ages: Vec<u64>,
     /// Nothing more is sent.
     is_load_over: bool,
@@ -41,7 +42,7 @@ struct Known {
     absence: Absence,
     /// When the connection before it was usable.
     since_ns: u64,
-    /// The client's one before, as in [`Record::absence`].
+    /// The client's absence before, numbered as in [`Record::absence`].
     before: u32,
 }
 
@@ -79,7 +80,7 @@ impl Absences {
         record.is_away = true;
     }
 
-    /// A client is usable: if it was away, it is so no more.
+    /// Ends the absence of a client that is usable, if it was away.
     pub(crate) fn end(&mut self, record: &mut Record, now_ns: u64) {
         // Every client comes here when it is usable, also one that connects for the first time and was never
         // away.
@@ -90,7 +91,7 @@ impl Absences {
         }
     }
 
-    /// The period of a copy sent then, at a client that was away before.
+    /// The period that a copy sent at `sent_ns` belongs to, at a client that was away before.
     pub(crate) fn due(&self, record: &Record, sent_ns: u64) -> Due {
         // From the latest absence back: nearly every copy is of the last few seconds, so the first or second
         // decides.
@@ -107,7 +108,7 @@ impl Absences {
         Due::Never
     }
 
-    /// A copy has come that was due in this absence.
+    /// Books a copy that was due in this absence and has come.
     pub(crate) fn recover(&mut self, absence: u32, sent_ns: u64, now_ns: u64) {
         let is_load_over = self.is_load_over;
         let known = self.known_mut(absence);
@@ -124,7 +125,7 @@ impl Absences {
         self.ages[class] += 1;
     }
 
-    /// The last message of the step is sent.
+    /// Notes that the last message of the step is sent.
     pub(crate) fn load_is_over(&mut self) {
         self.is_load_over = true;
     }
@@ -134,7 +135,7 @@ impl Absences {
         self.all.iter().filter(|known| known.absence.to_ns == u64::MAX).count() as u64
     }
 
-    /// All of them, and the recovered copies by age.
+    /// All absences, and the recovered copies by age.
     pub(crate) fn finish(&mut self) -> (Vec<Absence>, Vec<u64>) {
         let all = std::mem::take(&mut self.all);
         (all.into_iter().map(|known| known.absence).collect(), std::mem::take(&mut self.ages))

@@ -62,7 +62,8 @@ pub(crate) fn uncounted(kind: u16) -> u32 {
     u32::from(kind) << KIND_SHIFT | UNCOUNTED
 }
 
-/// The kind of rooms, and the number among the announcements of a worker; `None`: it is not counted.
+/// The kind of rooms, and the number among the announcements of a worker, or `None` if the announcement is
+/// not counted.
 pub(crate) fn split(number: u32) -> (u16, Option<u32>) {
     let below = number & UNCOUNTED;
     ((number >> KIND_SHIFT) as u16, (below != UNCOUNTED).then_some(below))

@@ -15,14 +15,14 @@ pub(crate) enum Awaiting {
     Many(Box<DueTimes>), // 16 bytes in a client, not 48
 }
 
-/// Messages under way by when they were due. What is answered leaves an empty entry until the ends are
+/// Messages under way by when they were due. An answered message leaves an empty entry until the ends are
 /// reached or most are empty: an answer in any order takes a binary search and moves nothing.
 #[derive(Debug, Default)]
 pub(crate) struct DueTimes {
     /// Due times, ascending, and how many messages of each are awaited: at least one of the first and of the
     /// last.
     entries: VecDeque<(u64, u32)>,
-    /// Entries of which none is awaited.
+    /// Number of entries without an awaited message.
     empty: usize,
 }
 
@@ -87,7 +87,7 @@ impl DueTimes {
 }
 
 impl Awaiting {
-    /// This many messages that were due at `due_ns` have been sent.
+    /// Adds messages that were due at `due_ns` and have been sent.
     pub(crate) fn push(&mut self, due_ns: u64, messages: u32) {
         match self {
             Self::Nothing => *self = Self::Together { messages, due_ns },
@@ -129,7 +129,7 @@ impl Awaiting {
         (self.remove(oldest_ns, 1) > 0).then_some(oldest_ns)
     }
 
-    /// When each was due.
+    /// When each message was due.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let (together, many) = match self {
             Self::Nothing => (None, None),

@@ -23,7 +23,7 @@ pub(crate) struct Booking<'a> {
     pub(crate) workload: Workload,
     pub(crate) acks: Acks,
     pub(crate) client: u32,
-    /// The bytes that the event comes of.
+    /// The bytes that the event was read from.
     pub(crate) heard: &'a [u8],
     pub(crate) record: &'a mut Record,
     pub(crate) ledger: &'a mut Ledger,
@@ -31,14 +31,14 @@ pub(crate) struct Booking<'a> {
     pub(crate) end: &'a mut Option<Cause>,
     /// Answers that are not in the figures yet.
     pub(crate) latency_run: LatencyRun,
-    /// The message in hand came in the same frame as the one before.
+    /// True if the message in hand came in the same frame as the one before.
     pub(crate) is_in_same_frame: bool,
-    /// Age of the bytes that the event is made of.
+    /// Age of these bytes.
     pub(crate) reach: Reach,
 }
 
-/// Answers that took as long as each other, one after the other: those that came in one read, of what had
-/// gone out in one write.
+/// Consecutive answers that took equally long, because they came in one read and their messages went out in
+/// one write.
 #[derive(Default)]
 pub(crate) struct LatencyRun {
     service_ns: u64,
@@ -47,7 +47,7 @@ pub(crate) struct LatencyRun {
 }
 
 impl Booking<'_> {
-    /// Puts into the figures what is not there yet.
+    /// Records the answers that are not in the figures yet.
     pub(crate) fn finish(&mut self) {
         let LatencyRun { service_ns, rtt_ns, answers } = std::mem::take(&mut self.latency_run);
         if answers == 0 {
@@ -60,7 +60,8 @@ impl Booking<'_> {
         self.ledger.meter.figures.rtt.record_n_ns(rtt_ns, answers);
     }
 
-    /// The application has taken a message of this client, whatever has become of its own connection.
+    /// Books that the application has taken a message of this client, whatever became of the client's own
+    /// connection.
     pub(crate) fn published(&mut self, stamp: Stamp, bytes: u32) {
         self.ledger.meter.received_bytes += u64::from(bytes);
         self.message(Role::Ack, stamp, bytes);
@@ -159,8 +160,8 @@ impl Booking<'_> {
         }
     }
 
-    /// Books how the answer to this request has come on, which comes in pieces. One of an earlier step has no
-    /// account.
+    /// Books the progress of an answer in pieces to this request. An answer of an earlier step is not
+    /// counted.
     fn progress(&mut self, request: u32, progress: Progress) {
         let Self { client, ledger, now_ns, reach, .. } = self;
         let Ledger { meter, streams, step, .. } = &mut **ledger;
@@ -241,8 +242,8 @@ impl Booking<'_> {
         }
     }
 
-    /// Another run's numbers mean nothing in these books, and that they come is no fault of the server's.
-    /// What was said before this client was there comes of a history.
+    /// Books a message of another run. Its numbers mean nothing here, and it is no fault of the server's. If
+    /// it was sent before this client was there, it comes from a history.
     #[cold]
     fn handle_other_run(&mut self, sent_ns: u64) {
         let is_of_now = self.record.state == State::Usable && sent_ns >= self.record.since_ns;
@@ -285,7 +286,7 @@ impl Booking<'_> {
         self.note(Kind::Duplicate, stamp, Some(number), bytes);
     }
 
-    /// Books an answer; whether it is one that counts as received.
+    /// Books an answer. Returns whether it counts as received.
     fn echo(&mut self, stamp: Stamp, low: u32, bytes: u32) -> bool {
         let echoes = &mut self.record.echoes;
         let number = echoes.widen(low, NUMBER_MASK);
@@ -470,7 +471,7 @@ impl Booking<'_> {
         meter.figures.replay.record_ns(self.now_ns.saturating_sub(back_ns));
     }
 
-    /// Notes what came in; its number, unless it is of another step.
+    /// Records what came in, with its number unless it is of another step.
     #[inline]
     fn note(&mut self, kind: Kind, stamp: Stamp, number: Option<u32>, bytes: u32) {
         let (now_ns, client, sender) = (self.now_ns, self.client, self.ledger.sender(stamp));
@@ -502,7 +503,7 @@ impl Booking<'_> {
         self.ledger.step.is_after_window(self.now_ns)
     }
 
-    /// This many messages that were due and sent at the same time are answered.
+    /// Books the answers to messages that were due and sent at the same time.
     fn answered(&mut self, stamp: Stamp, kind: usize, messages: u32) {
         let service_ns = self.now_ns.saturating_sub(stamp.sent_ns());
         let rtt_ns = self.now_ns.saturating_sub(stamp.intended_ns);

@@ -36,17 +36,18 @@ pub(crate) enum Copy {
     Unexpected,
 }
 
-/// Broadcasts whose order counts: a sender's of one kind, by its worker, its number there and the kind.
+/// The key of broadcasts whose order counts: the sender's worker, the sender's number there, and the kind of
+/// message.
 type Chain = (u16, u32, u16);
 
-/// Broadcasts in one room by send time: with its worker and its number there.
+/// Broadcasts in one room by the time of sending, each with its worker and its number there.
 type Said = BTreeSet<(u64, u16, u32)>;
 
 #[derive(Debug)]
 struct Tally {
     client: u32,
     kind: u16,
-    /// Copies at clients that were here when it was sent, and at others.
+    /// Copies received by clients that were here when it was sent, and by others.
     received: u32,
     besides: u32,
     last_ns: u64,
@@ -79,7 +80,7 @@ pub(crate) struct Origin {
 /// All broadcasts of one step at one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Broadcasts {
-    /// By sending worker, then by number.
+    /// Tallies by sending worker, then by number.
     tallies: Vec<Vec<Option<Tally>>>,
     /// The numbers that any client here has got.
     chains: HashMap<Chain, BTreeSet<u32>>,
@@ -103,8 +104,8 @@ impl Broadcasts {
         Self { by_room: has_leavers.then(HashMap::new), ..Self::default() }
     }
 
-    /// Books the copy of a broadcast at a member of the same room. What its deliveries count as is asked once
-    /// for each broadcast.
+    /// Books the copy of a broadcast at a member of the same room. `timed`, the metric of its deliveries, is
+    /// asked once for each broadcast.
     ///
     /// The caller has checked that the sender's worker exists, that it is the same room, and that the number
     /// is within bounds.
@@ -364,7 +365,7 @@ mod tests {
         assert_eq!(handle(1, 1, 3, 4), Copy::Duplicate);
     }
 
-    /// The time that it takes is what this is about: each copy once walked past all later ones.
+    /// A test of the time it takes: each copy once walked past all later ones.
     #[test]
     fn missed_broadcasts_are_booked_as_they_come() {
         const MISSED: u32 = 100_000;

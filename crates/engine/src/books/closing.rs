@@ -10,7 +10,7 @@ use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
 use crate::messages::{SentBroadcast, Settled};
 
-/// Messages of which a client got no copy from which on it is deaf.
+/// Messages without a copy from which on a client counts as deaf.
 const DEAF_TO_MIN: usize = 10;
 
 /// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the
@@ -57,8 +57,8 @@ pub(crate) fn close<C: AsMut<Record>>(
     }
 }
 
-/// A client that is not back by the end is counted, as late as the whole storm lasted: in a rolling restart
-/// one that was lost last would otherwise look like one that was back first.
+/// Charges clients that are not back by the end with the whole time of the storm: in a rolling restart, a
+/// client that was lost last would otherwise look like one that was back first.
 fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     let Some(terms) = &mut ledger.step.terms else { return };
     // No client comes back to a step that is over.
@@ -74,8 +74,8 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
     }
 }
 
-/// Counts the answers that are still coming in pieces. Of a client that is gone, or is back since, its answer
-/// broke off.
+/// Counts the answers that are still coming in pieces. The answer of a client that is gone, or back since,
+/// has broken off.
 fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     while let Some((client, request, begun_ns)) = ledger.streams.first() {
         let record = clients[client as usize].as_mut();
@@ -104,9 +104,9 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
     ledger.step.sent = sent;
 }
 
-/// Names the clients that got no copy although others got theirs: a server with one deaf receiver would else
-/// pass for one that leaves out senders. Their own messages do not count, because a sender need not get its
-/// own copy.
+/// Names the clients that got no copy although others got theirs: otherwise a server with one deaf receiver
+/// would pass for one that leaves out senders. Their own messages do not count, because a sender need not get
+/// its own copy.
 fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: Segment, now_ns: u64) {
     let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
     let sent = &ledger.step.sent;
@@ -133,7 +133,8 @@ fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: 
     }
 }
 
-/// A message without an answer counts as late as it is by now: it never drops out of the distribution.
+/// Charges messages without an answer with the time until now, so that they never drop out of the
+/// distribution.
 fn charge_unanswered<C: AsMut<Record>>(
     ledger: &mut Ledger,
     clients: &mut [C],
@@ -323,7 +324,7 @@ pub(super) mod tests {
         assert_eq!(ledger.meter.counts.unacknowledged, 1, "the third's alone");
     }
 
-    /// In the next step's books it would be more than was sent in that.
+    /// In the next step's books, such an answer would be more than was sent there.
     #[test]
     fn answers_to_settled_steps_are_not_booked() {
         let (mut ledger, mut records) = (ledger(1, None), records(1));

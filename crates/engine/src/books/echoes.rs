@@ -32,7 +32,8 @@ pub(crate) enum Answer {
 pub(crate) struct Echoes {
     next: u32,
     high: u32,
-    /// A set, as a server may close very many in any order; a box that exists only while there are gaps.
+    /// Gaps in a set, because a server may close very many in any order; boxed, and there only while there
+    /// are gaps.
     #[allow(clippy::box_collection)] // 8 bytes in a connection, not 24
     gaps: Option<Box<BTreeSet<u32>>>,
 }
@@ -44,7 +45,7 @@ impl Echoes {
         self.next - messages
     }
 
-    /// The message of the newest number did not go out.
+    /// Takes back the newest number, whose message did not go out.
     pub(crate) fn take_back(&mut self) {
         self.next -= 1;
     }

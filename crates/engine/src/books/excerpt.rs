@@ -4,7 +4,7 @@
 const CHARS_MAX: usize = 120;
 
 /// The text in bytes as they came: the payloads of unmasked text frames one after the other (RFC 6455 §5.2),
-/// or whatever else it is. Empty if nothing of it can be read.
+/// or else the bytes themselves. Empty if nothing can be read.
 pub(crate) fn excerpt(mut bytes: &[u8]) -> String {
     // What came right behind the head of an upgrade.
     if let Some(head) =

@@ -38,26 +38,26 @@ pub(crate) struct Ledger {
     pub(crate) streams: Streams,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
-    /// Clients may leave in the midst of a step: a room, or the server for a while.
+    /// True if clients may leave in the midst of a step: a room, or the server for a while.
     has_leavers: bool,
-    /// Others say what these clients have to say: it does not end with their connections.
+    /// True if publishers send these clients' messages, which then do not end with the clients' connections.
     pub(super) are_spoken_for: bool,
-    /// In a step before this one a sender was answered: the server knows how.
+    /// True if a sender was answered in an earlier step: the server can.
     was_heeded: bool,
     /// Kinds of messages that the server acknowledges to their senders.
     acks: Acks,
     /// Clients usable now.
     pub(crate) usable: u32,
-    /// The slow ones among these.
+    /// Slow clients among the usable ones.
     pub(crate) slow: u32,
-    /// Outcomes of messages that these clients send for others; `None`: they speak for themselves.
+    /// Outcomes of messages that these clients send for others; `None` if they send their own.
     relayed: Option<Vec<Relayed>>,
-    /// Clients with messages that are no longer awaited, and how many: the pace of the load needs them.
+    /// Clients, and numbers of their messages that are no longer awaited: the pace of the load needs these.
     pub(crate) freed: Vec<(u32, u32)>,
 }
 
 impl Ledger {
-    /// Books without a step, of the worker of this segment.
+    /// A ledger without a step, for the worker of this segment.
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Arc<Rooms>) -> Self {
         let meter = meter.of_kinds(rooms.says().len(), rooms.roles().len());
         let memberships = Memberships::of(&rooms).map(Box::new);
@@ -106,7 +106,7 @@ impl Ledger {
         Self { streams: Streams::new(stall_times.unwrap_or(0)), ..self }
     }
 
-    /// The server has said something by itself.
+    /// Books a push of the server.
     pub(crate) fn handle_pushed(&mut self, client: u32, pushed: Pushed, now_ns: u64) {
         let Some(pushes) = &mut self.pushes else { return };
         // The terms come before the load, by as long as it takes to reach every worker.
@@ -152,8 +152,8 @@ impl Ledger {
         Self { relayed: Some(Vec::new()), ..self }
     }
 
-    /// Returns whether the pace has to hear of something: messages that are no longer awaited, or clients
-    /// that have come into a room.
+    /// Returns whether there is news for the pace: messages that are no longer awaited, or clients that have
+    /// come into a room.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         !self.freed.is_empty()
@@ -170,7 +170,7 @@ impl Ledger {
         self.relayed.as_mut().map(|all| all.push(relayed)).is_some()
     }
 
-    /// A step begins, with this many clients here. Copies count from now on, not from the start of the load:
+    /// Begins a step, with this many clients here. Copies count from now on, not from the start of the load:
     /// another worker may hear of that first, and send.
     pub(crate) fn start_step(&mut self, order: StepOrder, clients: u32) {
         self.meter.start_step(&order);
@@ -184,7 +184,8 @@ impl Ledger {
         self.local_rooms.start_step(order.clients, clients);
     }
 
-    /// The load of the step begins on these terms: due to these clients, and sent by those in turn.
+    /// Begins the load of the step on these terms: messages are due to the clients `present`, and sent by
+    /// `senders` in turn.
     pub(crate) fn start_load(&mut self, terms: Terms, present: &[u32], senders: Vec<u32>) {
         self.meter.counts.slow += u64::from(self.slow);
         self.step.attendance = self.absences(present);
@@ -249,7 +250,8 @@ impl Ledger {
         step.broadcasts.excuse(kind as u16, room, local_kind.member(client, room).place, from_ns, is_heard)
     }
 
-    /// A client's next message, due at `intended_ns`, is about to go out: its number and its stamp.
+    /// Books a client's next message, due at `intended_ns`, which is about to go out. Returns its number and
+    /// its stamp.
     #[inline]
     pub(crate) fn handle_sending(
         &mut self,
@@ -289,7 +291,7 @@ impl Ledger {
         (number, stamp)
     }
 
-    /// This many echoes go out behind the one before, as its series.
+    /// Books further echoes that go out behind the one before, as its series.
     #[inline]
     pub(crate) fn handle_sending_more(
         &mut self,
@@ -370,13 +372,13 @@ impl Ledger {
         self.meter.counts.nobody_to_send += messages;
     }
 
-    /// A message was due of a client that has no connection to send it through.
+    /// Counts a message that was due, but whose client has no connection.
     pub(crate) fn handle_unsent(&mut self, client: u32, now_ns: u64) {
         self.meter.error("unsent", client, now_ns, || "its client had lost its connection".into());
     }
 
-    /// A message waits at its client until its connection has room for it; or, with `is_busy`, has answered
-    /// another. It was due `late_ns` ago.
+    /// Counts a message that waits at its client until the connection has room for it, or, with `is_busy`,
+    /// has answered another. The message was due `late_ns` ago.
     pub(crate) fn handle_waiting(&mut self, is_busy: bool, late_ns: u64) {
         self.meter.held.kept += 1;
         self.meter.account.waited_late_ns += late_ns;
@@ -431,8 +433,8 @@ impl Ledger {
         }
     }
 
-    /// The connection or the stream of an answer that comes in pieces ended before it did; returns whether
-    /// there was one.
+    /// Books that the connection or the stream of an answer in pieces ended before the answer did. Returns
+    /// whether there was such an answer.
     pub(super) fn handle_broken_off(&mut self, client: u32, request: u32, now_ns: u64) -> bool {
         let was_under_way = self.streams.finish(client, request, &mut self.meter);
         if was_under_way {
@@ -443,7 +445,7 @@ impl Ledger {
         was_under_way
     }
 
-    /// A request will have no answer, because its connection broke and it may not be sent again.
+    /// Books that a request will have no answer, because its connection broke and it may not be sent again.
     fn handle_dropped(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         record.dropped += 1;
         // Before its answer is closed, which says whether its first event is in the account already.
@@ -456,7 +458,7 @@ impl Ledger {
         }
     }
 
-    /// A message will have no answer, and is waited for no longer.
+    /// Stops waiting for the answer to a message that will have none.
     pub(crate) fn handle_unanswerable(
         &mut self,
         client: u32,
@@ -469,7 +471,7 @@ impl Ledger {
         self.forget(client, record, stamp, now_ns);
     }
 
-    /// A message is waited for no longer.
+    /// Stops waiting for a message.
     pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         // Nothing is removed if it was given up before, and then its slot is free already.
         if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
@@ -501,8 +503,8 @@ impl Ledger {
         }
     }
 
-    /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its
-    /// answer may still come.
+    /// Gives up a message that was awaited: it counts as at least this late, and frees its slot. Its answer
+    /// may still come.
     pub(super) fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
         let kind = self.give_up_sent(client, since_ns);
         let late_ns = now_ns.saturating_sub(since_ns);
@@ -511,8 +513,8 @@ impl Ledger {
         self.freed.push((client, 1));
     }
 
-    /// Notes of a message that a client has awaited since then that it is given up, where there are several
-    /// kinds: its kind.
+    /// Marks a message that a client has awaited since `since_ns` as given up, where there are several kinds,
+    /// and returns its kind.
     fn give_up_sent(&mut self, client: u32, since_ns: u64) -> usize {
         if self.local_rooms.rooms().says().len() == 1 {
             return 0;
@@ -531,7 +533,7 @@ impl Ledger {
         self.kind_of(client, number as u32)
     }
 
-    /// A message without an answer counts as late as it is by now.
+    /// Records a message without an answer as late as it is by now.
     pub(crate) fn charge(
         &mut self,
         client: u32,

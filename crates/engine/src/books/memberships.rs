@@ -30,7 +30,7 @@ pub(crate) enum MembershipState {
     Passing,
     /// Outside, and has come in since: an app may show newcomers what was said before.
     Before,
-    /// Outside, and is there.
+    /// Outside, without having come in since.
     Outside,
 }
 
@@ -72,7 +72,7 @@ impl Membership {
         self.from_ns == u64::MAX && self.until_ns == u64::MAX
     }
 
-    /// It has left at this moment, and what was sent until another is due.
+    /// Ends the stay at `now_ns`; messages sent until `until_ns` are due.
     fn end(&mut self, until_ns: u64, now_ns: u64) {
         (self.until_ns, self.gone_ns) = (until_ns, now_ns + OVERTAKE_NS);
     }
@@ -175,7 +175,7 @@ impl Memberships {
         }
     }
 
-    /// A client asks to be let in, and is announced by this number.
+    /// Notes that a client asks to be let in, and is announced by this number.
     pub(crate) fn ask(&mut self, client: u32, kind: u16, announced: u32, now_ns: u64) {
         let slot = self.slot(client, kind);
         let never = u64::MAX;
@@ -195,7 +195,8 @@ impl Memberships {
         Some(asked_ns)
     }
 
-    /// A client is not let in: by which number it was announced, if it waited for that.
+    /// Ends the wait of a client that is not let in. Returns the number by which it was announced, if it
+    /// waited.
     pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
         // A stay of no length: nothing was due, and what comes in the next moments is in passing, not leaked.

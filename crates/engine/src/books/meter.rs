@@ -22,7 +22,7 @@ use crate::messages::{Abandoned, Delta, DeltaPermit, Held, RoleDelta, SayDelta, 
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {
     worker: u16,
-    /// When the run began: errors are dated from here.
+    /// When the run began; the times of errors count from here.
     epoch_ns: u64,
     step: u16,
     pub(crate) figures: Figures,
@@ -46,13 +46,13 @@ pub(crate) struct Meter {
     pub(crate) tail: Tail,
     pub(crate) held: Held,
     pub(crate) abandoned: Abandoned,
-    /// In this step; 0: none yet.
+    /// The last arrival of this step; 0 if there was none yet.
     pub(crate) last_arrival_ns: u64,
-    /// A kind of error that is to follow, and what the server said by which it comes.
+    /// A kind of error that is to follow, and what the server said about it.
     heard: Option<(&'static str, String)>,
-    /// The clients' credentials: a server may quote it, and examples of errors are shown to others.
+    /// The clients' credentials: a server may quote them, and examples of errors are shown to others.
     secrets: Secrets,
-    /// Present where every event is to be noted.
+    /// The recorder, if events are recorded.
     pub(crate) recorder: Option<Box<Recorder>>,
     thread: proc::ThreadUsage,
     since_ns: u64,
@@ -86,7 +86,7 @@ impl Secrets {
         Self { shared, people: Arc::default(), segment: Segment { worker: 0, workers: 1 }, log_in: false }
     }
 
-    /// Removes them from a message of the server to a client.
+    /// Removes the secrets from a message of the server to a client.
     fn scrub<'a>(&self, bytes: &'a [u8], client: u32) -> Cow<'a, [u8]> {
         let scrubbed = secret::scrub_bytes(bytes, &self.of(client));
         match self.log_in {
@@ -178,7 +178,7 @@ impl Meter {
         self.since_ns = clock::monotonic_ns().max(at_ns);
     }
 
-    /// A client begins to connect.
+    /// Counts a client that begins to connect.
     pub(crate) fn handle_connect(&mut self, client: u32, now_ns: u64) {
         self.counts.connects += 1;
         self.note(|| Entry::new(Kind::Connect, now_ns, client));
@@ -206,7 +206,7 @@ impl Meter {
         }
     }
 
-    /// Notes an event, where that is asked for.
+    /// Records an event, if events are recorded.
     #[inline]
     pub(crate) fn note(&mut self, entry: impl FnOnce() -> Entry) {
         if let Some(recorder) = &mut self.recorder {

@@ -4,7 +4,7 @@
 #[derive(Debug, Default)]
 pub(crate) struct Outstanding {
     messages: u64,
-    /// Since when there is at least one, or since the time up to now was taken.
+    /// The time since which there is at least one message, or at which the total was last taken.
     since_ns: u64,
     held_ns: u64,
 }
@@ -29,12 +29,12 @@ impl Outstanding {
         self.messages = left;
     }
 
-    /// Nothing is waited for, and nothing was.
+    /// Forgets all messages, and the time so far.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// For how long there was at least one message since the last time.
+    /// Takes the time with at least one message since the last call.
     pub(crate) fn take(&mut self, now_ns: u64) -> u64 {
         if self.messages > 0 {
             self.held_ns += now_ns.saturating_sub(self.since_ns);

@@ -5,16 +5,16 @@ use wire::{PushNumber, Pushed};
 
 use super::meter::Meter;
 
-/// Stands for a push without a number.
+/// The number of a push without one.
 const NO_NUMBER: u64 = u64::MAX;
 
-/// The latest that each client has heard of each kind.
+/// The latest push of each kind at each client.
 pub(crate) struct Pushes {
     /// By kind: the kind of rooms whose members are to have the same.
     rooms: Vec<u16>,
     /// The wall clock, less the run's.
     unix_minus_now_ns: u64,
-    /// By client, and for each by kind.
+    /// By client, and then by kind.
     latest: Vec<Latest>,
 }
 
@@ -44,7 +44,7 @@ impl Pushes {
         self.of_client(client).fill(NONE);
     }
 
-    /// One has come in. `is_counted`: under the load of a step.
+    /// Books a push that has come in. `is_counted`: it came under the load of a step.
     pub(crate) fn handle(
         &mut self,
         client: u32,
@@ -107,7 +107,7 @@ mod tests {
         Pushes { rooms: vec![0; kinds], unix_minus_now_ns, latest: Vec::new() }
     }
 
-    /// A push of this kind and number that says nothing else.
+    /// A push with this kind and number only.
     fn numbered(kind: u16, number: Option<u64>) -> Pushed {
         Pushed {
             kind,

@@ -30,7 +30,7 @@ pub(crate) struct Record {
     pub(crate) echoes: Echoes,
     /// When it lost its connection in a storm; 0: it has not, or is back.
     pub(crate) lost_ns: u64,
-    /// Its latest absence of the step, counted from 1; 0: it has none. And whether it lasts.
+    /// Its latest absence of the step, counted from 1, or 0 without one; and whether that lasts.
     pub(crate) absence: u32,
     pub(crate) is_away: bool,
     /// When the latest message was sent that came over its present connection.
@@ -43,9 +43,9 @@ pub(crate) struct Record {
     pub(crate) unacknowledged: u32,
     /// Echoes that will not come: their connections broke, and others took their place.
     pub(crate) dropped: u32,
-    /// It has been usable: its next connection is not a newcomer's.
+    /// True if it has been usable: its next connection is not a newcomer's.
     pub(crate) was_usable: bool,
-    /// It reads slowly; it has just done so; and it waits before it does again.
+    /// True if it reads slowly; has just done so; and waits before it reads again.
     pub(crate) is_slow: bool,
     pub(crate) has_paused: bool,
     pub(crate) is_waiting: bool,

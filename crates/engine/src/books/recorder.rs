@@ -51,7 +51,7 @@ impl Recorder {
         self.step = if order.warmup { 0 } else { self.steps_measured };
     }
 
-    /// Notes an event.
+    /// Records an event.
     #[inline]
     pub(crate) fn add(&mut self, entry: Entry) {
         if self.entries.len() == BATCH_ENTRIES {
@@ -72,7 +72,7 @@ impl Recorder {
         self.add(entry.named(place));
     }
 
-    /// Hands on what has been noted.
+    /// Hands on the recorded events.
     pub(crate) fn flush(&mut self) {
         let Some(empty) = self.spare() else {
             self.lost += self.entries.len() as u64;

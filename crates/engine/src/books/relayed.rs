@@ -6,17 +6,17 @@ use wire::{RequestOutcome, Stamp};
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relayed {
-    /// Its request has this answer.
+    /// Its request was answered.
     Answer {
-        /// The message's.
+        /// The message's stamp.
         stamp: Stamp,
-        /// The answer's.
+        /// The answer's status.
         status: u16,
         /// Bytes of the answer.
         bytes: u32,
         /// Age of its bytes.
         reach: Reach,
     },
-    /// This, without an answer.
+    /// Its request has another outcome, without an answer.
     RequestOutcome(Stamp, RequestOutcome),
 }

@@ -7,7 +7,7 @@ use crate::books::announcements::Announcements;
 use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
 use crate::messages::{Attendance, Departure, SentBroadcast};
 
-/// The sequence number of the step's message of this number.
+/// The sequence number of the step's message with this number.
 pub fn seq(step: u16, number: u32) -> u32 {
     // The shift drops all but the lower ten bits of the step: numbers go round after 1,024 steps.
     u32::from(step) << NUMBER_BITS | number & NUMBER_MASK
@@ -18,13 +18,12 @@ const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
 /// The bits of a sequence number that are the message's.
 pub(crate) const NUMBER_MASK: u32 = BROADCASTS_PER_WORKER_MAX - 1;
 
-/// How many messages follow the one of this number before its lower bits, which are all that stamps carry of
-/// it, start again.
+/// How many messages follow this number before its lower bits start again, which are all that stamps carry.
 pub(crate) fn numbers_behind(number: u32) -> u32 {
     NUMBER_MASK - (number & NUMBER_MASK)
 }
 
-/// Terms of a step's books: known when its load begins.
+/// Terms of a step's books, known when its load begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     /// When the load begins.
@@ -62,7 +61,7 @@ pub(crate) struct Step {
     pub(crate) announcements: Announcements,
     /// Absences.
     pub(crate) absences: Absences,
-    /// Copies that they had got by then of what was sent in their absence, by kind of messages.
+    /// Copies that clients had of messages sent in their absence, by kind of messages.
     pub(crate) had_of_says: Vec<u64>,
     /// Its books are closed: copies that still come are due to no client, like copies of earlier steps.
     pub(crate) is_settled: bool,
@@ -72,9 +71,9 @@ pub(crate) struct Step {
 pub(crate) struct Sent {
     pub(crate) client: u32,
     pub(crate) acknowledged: bool,
-    /// Its sender has left and waits for no answer.
+    /// True if its sender has left and waits for no answer.
     pub(crate) is_excused: bool,
-    /// It was given up and charged; known where there are several kinds of messages.
+    /// True if it was given up and charged; known only where there are several kinds of messages.
     pub(crate) is_given_up: bool,
     pub(crate) times: SentBroadcast,
 }

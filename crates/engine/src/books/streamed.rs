@@ -14,8 +14,8 @@ use wire::Stamp;
 
 use super::meter::Meter;
 
-/// The shortest gap that is a stall: below, a scheduler's time slice (Linux, CONFIG_HZ=100) makes as much of
-/// any gap.
+/// The shortest gap that is a stall: a scheduler's time slice (Linux, CONFIG_HZ=100) can make any shorter gap
+/// as long.
 const STALL_NS_MIN: u64 = 10_000_000;
 /// Gaps kept of one answer; a longer one has a median for each part of this length.
 const GAPS_MAX: usize = 4096;
@@ -25,9 +25,9 @@ const GAPS_MAX: usize = 4096;
 pub(crate) struct Streams {
     /// Gaps above this many times the median of their answer are stalls.
     stall_times: u64,
-    /// Answers under way, by client and by the number of their request: of HTTP/2 a client has several.
+    /// Answers under way, by client and by the number of their request: over HTTP/2 a client has several.
     under_way: BTreeMap<(u32, u32), Streamed>,
-    /// Room for gaps, of answers that have ended: there is at most as much as was under way at once.
+    /// Buffers for gaps, from answers that have ended: at most as many as were under way at once.
     rooms: Vec<Vec<Gap>>,
 }
 

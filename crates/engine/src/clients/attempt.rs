@@ -18,7 +18,8 @@ impl LoadClient {
         }
     }
 
-    /// An attempt failed before the client was usable: returns the cause under which it is counted.
+    /// Handles an attempt that failed before the client was usable. Returns the cause under which it is
+    /// counted.
     pub(crate) fn fail(
         &mut self,
         index: u32,

@@ -43,7 +43,7 @@ enum Input {
     Plain,
     /// The server has closed the stream.
     End,
-    /// Its time has come.
+    /// The time to wake it has come.
     Wake,
     /// It goes into a room, or out of it.
     Pass(Passage),
@@ -109,7 +109,7 @@ impl LoadClient {
         }
     }
 
-    /// A stream is broken: a session over plain requests may go on over another.
+    /// Handles a broken stream: a session over plain requests may go on over another.
     #[cold]
     fn handle_broken(
         &mut self,
@@ -193,7 +193,7 @@ impl LoadClient {
         self.handle_open(token, shared, ledger)
     }
 
-    /// A byte stream stands: the session may speak.
+    /// Handles a byte stream that is open: the session may send.
     fn handle_open(&mut self, token: Token, shared: &mut Shared, ledger: &mut Ledger) -> Result<(), Cause> {
         let io = &mut shared.output.of(shared.segment.number(token.client));
         self.session.handle_open(&shared.wire, shared.now_ns, token.stream, io);
@@ -204,7 +204,7 @@ impl LoadClient {
         self.flush(token.client, shared)
     }
 
-    /// Carries out what the session said and wished.
+    /// Sends what the session has written, and carries out its commands.
     #[inline]
     fn flush(&mut self, index: u32, shared: &mut Shared) -> Result<(), Cause> {
         let written = shared.output.flush(&mut self.streams, &mut shared.scratch);
@@ -278,7 +278,7 @@ impl LoadClient {
         Ok(true)
     }
 
-    /// `received` bytes are in the read buffer.
+    /// Handles the `received` bytes that are in the read buffer.
     fn handle_bytes(
         &mut self,
         token: Token,
@@ -400,8 +400,8 @@ impl LoadClient {
         }
     }
 
-    /// Something came of a client's login. What was said there is forgotten, because it lets the client in,
-    /// unless it broke HTTP and is to be shown; and what went wrong is told with the request in which it did.
+    /// Handles the outcome of a client's login. Its bytes are forgotten, because they let the client in,
+    /// unless they broke HTTP and are to be shown. An error is reported with the request in which it came up.
     #[cold]
     fn handle_login(outcome: Result<(), wire::Failure>, shared: &mut Shared, ledger: &mut Ledger) {
         if let Err(failure) = outcome {
@@ -413,7 +413,7 @@ impl LoadClient {
         }
     }
 
-    /// The dialect asked to be woken now.
+    /// Wakes the dialect, which asked for that.
     pub(crate) fn handle_timeout(
         &mut self,
         token: Token,
@@ -423,7 +423,7 @@ impl LoadClient {
         self.handle_input(token, Input::Wake, shared, ledger)
     }
 
-    /// Goes into its room of this kind, or out of it.
+    /// Sends the client into its room of this kind, or out of it.
     pub(crate) fn pass(
         &mut self,
         token: Token,
@@ -533,7 +533,8 @@ impl LoadClient {
         Some(Staged { numbers: number..number + 1, intended_ns, bytes: shared.output.len() - before })
     }
 
-    /// Says another client's message, by its number in the run: the bytes that went out with it.
+    /// Sends the message of another client, given by its number in the run. Returns the bytes that went out
+    /// with it.
     pub(crate) fn say_for(
         &mut self,
         index: u32,
@@ -569,13 +570,13 @@ impl LoadClient {
         }
     }
 
-    /// Its connection is about to be over: it takes along its cookies, and what it needs if it goes on with
+    /// Keeps the cookies of a connection that is about to end, and what the client needs if it goes on with
     /// its session.
     pub(crate) fn take_along(&mut self, goes_on: bool) {
         self.resumption = self.session.resumption(goes_on).map(Box::new);
     }
 
-    /// It goes on with nothing.
+    /// Forgets all that the client could go on with.
     pub(crate) fn forget_session(&mut self) {
         self.resumption = None;
     }

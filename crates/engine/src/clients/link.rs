@@ -9,7 +9,8 @@ use wire::Outgoing;
 
 use crate::books::Cause;
 
-/// No event waits this long in a loop that makes progress: the wall clock was set in between.
+/// A lag beyond which the wall clock must have been set: no event waits this long in a loop that makes
+/// progress.
 const LAG_NS_MAX: u64 = 60_000_000_000;
 
 /// A connection, or none. What only busy or secured connections need lives in boxes.
@@ -17,8 +18,8 @@ const LAG_NS_MAX: u64 = 60_000_000_000;
 pub(crate) struct Link {
     pub(crate) socket: Option<Socket>,
     pub(crate) tls: Option<Tls<ClientSide>>,
-    /// Output that the socket has not taken yet. A client that has more of it than is kept is given up as
-    /// `unread`: how large a message may be is the plan's to say, before the run.
+    /// Output that the socket has not taken yet. A client with more of it than is kept is given up as
+    /// `unread`. The plan limits the size of messages before the run.
     unsent: Option<Box<Outgoing>>,
     /// The TCP connect is under way.
     pub(crate) is_connecting: bool,
@@ -52,7 +53,7 @@ impl Link {
         }
     }
 
-    /// How long this end has said nothing, over TCP.
+    /// Time since this end last sent something over TCP.
     pub(crate) fn silent_for_ns(&self) -> Option<u64> {
         let socket = self.socket.as_ref().filter(|_| !self.is_connecting)?;
         socket.silent_for_ms().ok().map(|ms| u64::from(ms) * 1_000_000)
@@ -74,7 +75,7 @@ impl Link {
         self.send(scratch)
     }
 
-    /// Sends what TLS itself has to say. `scratch` is overwritten.
+    /// Sends TLS's own records. `scratch` is overwritten.
     pub(crate) fn write_tls(&mut self, scratch: &mut Vec<u8>) -> Result<(), Cause> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         scratch.clear();
@@ -82,7 +83,7 @@ impl Link {
         self.send(scratch)
     }
 
-    /// Room to send has appeared.
+    /// Handles room to send.
     pub(crate) fn handle_writable(&mut self) -> Result<(), Cause> {
         let Some(mut unsent) = self.unsent.take() else { return Ok(()) };
         let sent = self.try_send(unsent.left())?;

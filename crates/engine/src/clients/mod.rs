@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub(crate) is_new: bool,
     /// It reads slowly, and has just done so.
     pub(crate) has_paused: bool,
-    /// When its dialect wants to be woken, if that is news.
+    /// When its dialect wants to be woken, if that has changed.
     pub(crate) wake_ns: Option<u64>,
     /// More to read (true), or why its connection is over.
     pub(crate) held: Result<bool, Cause>,
@@ -69,9 +69,9 @@ pub(crate) enum ClosedConnection {
     Nothing,
     /// A connection of a client that had said goodbye.
     Parted,
-    /// One that was not usable yet.
+    /// A connection that was not usable yet.
     Attempt(Reconnection),
-    /// A usable one.
+    /// A usable connection.
     Usable(Reconnection),
 }
 
@@ -81,7 +81,7 @@ impl Clients {
         Self { all: Vec::new(), shared, ledger, silent: HashMap::new() }
     }
 
-    /// How many there are, usable or not.
+    /// Number of clients, usable or not.
     pub(crate) fn count(&self) -> u32 {
         self.all.len() as u32
     }
@@ -144,7 +144,8 @@ impl Clients {
         }
     }
 
-    /// Says goodbye to the clients that a step does without, and drops those that never answered theirs.
+    /// Says goodbye to the clients that a step does without, and drops clients whose goodbye was never
+    /// answered.
     fn dismiss(&mut self, share: u32, now_ns: u64) {
         for client in self.all.iter_mut().filter(|client| client.record.state == State::Closing) {
             client.vacate();
@@ -163,8 +164,8 @@ impl Clients {
         (0..self.count()).filter(is_present).collect()
     }
 
-    /// Returns whether the server turns out to leave senders without an answer: then it is noted, once, with
-    /// what would help.
+    /// Returns whether the server turns out to leave senders without an answer. Notes that once, with what
+    /// would help.
     pub(crate) fn note_unheeded(&mut self, now_ns: u64) -> bool {
         let unheeded = if self.ledger.step.is_unheeded { None } else { self.ledger.unheeded(now_ns) };
         let Some(client) = unheeded else { return false };
@@ -212,7 +213,7 @@ impl Clients {
         self.begun(index, begun, now_ns)
     }
 
-    /// A client that lost its connection connects again, or another in its place; `None`: it has a
+    /// Connects a client again that lost its connection, or another in its place; `None` if it has a
     /// connection.
     pub(crate) fn connect_again(&mut self, index: u32, now_ns: u64) -> Option<ConnectAttempt> {
         let client = &mut self.all[index as usize];
@@ -245,20 +246,20 @@ impl Clients {
         client.attempt == attempt && client.record.is_opening()
     }
 
-    /// When an attempt began that has had no answer from the server's kernel; `None`: it had one.
+    /// When an attempt began that has had no answer from the server's kernel; `None` if it had one.
     pub(crate) fn unanswered_since(&mut self, index: u32) -> Option<u64> {
         let client = &mut self.all[index as usize];
         client.is_unanswered().then_some(client.record.started_ns)
     }
 
-    /// An attempt that went unanswered is given up, to come again.
+    /// Gives up an attempt that went unanswered, to be made again.
     pub(crate) fn take_back_attempt(&mut self, index: u32, now_ns: u64) {
         let why = || "TCP had no answer while others had: the server's accept queue was full".into();
         self.ledger.meter.error("unaccepted", index, now_ns, why);
         self.all[index as usize].vacate();
     }
 
-    /// Something happened to a client's connection. `None`: to an earlier one, which is over.
+    /// Handles an event of a client's connection. `None` if it is of an earlier connection, which is over.
     #[inline]
     pub(crate) fn handle_ready(&mut self, token: Token, event: Event) -> Option<Outcome> {
         let client = self.all.get_mut(token.client as usize)?;
@@ -281,8 +282,8 @@ impl Clients {
         Some(Outcome { is_new, has_paused, wake_ns: due_ns.filter(|_| due_ns != was_due_ns), held })
     }
 
-    /// Lets a client's dialect do what it wanted to be woken for; `None`: the client has no such connection
-    /// any more.
+    /// Lets a client's dialect do what it wanted to be woken for; `None` if the client no longer has this
+    /// connection.
     pub(crate) fn wake(&mut self, index: u32, attempt: u32, now_ns: u64) -> Option<Outcome> {
         let client = &mut self.all[index as usize];
         let was = client.record.state;
@@ -324,7 +325,7 @@ impl Clients {
         outcome
     }
 
-    /// Books what became of messages of a client that its session had kept, or had sent.
+    /// Books the outcomes of a client's messages that its session had kept, or had sent.
     #[inline]
     fn book_request_outcomes(&mut self, index: u32, now_ns: u64) {
         if !self.shared.output.request_outcomes.is_empty() {
@@ -343,19 +344,19 @@ impl Clients {
         self.shared.output.request_outcomes = request_outcomes;
     }
 
-    /// A client's next message, due at `intended_ns`, is about to be said for it elsewhere.
+    /// Books a client's next message, due at `intended_ns`, which a publisher is about to send.
     pub(crate) fn handle_sending(&mut self, index: u32, intended_ns: u64, now_ns: u64) -> Stamp {
         let Shared { segment, workload, .. } = self.shared;
         let record = &mut self.all[index as usize].record;
         self.ledger.handle_sending(segment.worker, index, record, workload, intended_ns, now_ns).1
     }
 
-    /// The number in the run of the client whose message this is.
+    /// The number in the run of the client that a message belongs to.
     pub(crate) fn sender_of(&self, stamp: Stamp) -> u32 {
         self.shared.number(stamp.client)
     }
 
-    /// Has a client say another's message: the bytes that went out with it.
+    /// Has a client send another's message. Returns the bytes that went out with it.
     pub(crate) fn say_for(
         &mut self,
         index: u32,
@@ -375,7 +376,7 @@ impl Clients {
         said
     }
 
-    /// A client's message has been said for it.
+    /// Books a client's message that a publisher has sent.
     pub(crate) fn book_sent(&mut self, stamp: Stamp, bytes: u32, now_ns: u64) {
         let (Stamp { client, intended_ns, seq, .. }, sender) = (stamp, self.sender_of(stamp));
         let Some(number) = self.ledger.step.number(seq) else { return };
@@ -414,7 +415,7 @@ impl Clients {
         booking.published(stamp, bytes);
     }
 
-    /// A client's message could not be said.
+    /// Books a client's message that could not be sent.
     pub(crate) fn book_unsaid(&mut self, stamp: Stamp, now_ns: u64) {
         let record = &mut self.all[stamp.client as usize].record;
         self.ledger.forget(stamp.client, record, stamp, now_ns);
@@ -538,8 +539,8 @@ impl Clients {
         dropped
     }
 
-    /// A client is back: from then on its own record has broadcasts due to it, and not from the end of this
-    /// event on.
+    /// Notes that a client is back: broadcasts are due to it from that moment on, as its record has it, and
+    /// not from the end of this event on.
     pub(crate) fn note_back(&mut self, index: u32) {
         let record = &self.all[index as usize].record;
         self.ledger.note_attendance(index, record, 1, record.since_ns);
@@ -555,12 +556,12 @@ impl Clients {
         dropped
     }
 
-    /// The clients, for their books to be closed, and the books.
+    /// The books, and the clients, to close the books.
     pub(crate) fn books(&mut self) -> (&mut Ledger, &mut [LoadClient]) {
         (&mut self.ledger, &mut self.all)
     }
 
-    /// All say goodbye.
+    /// Has all clients say goodbye.
     pub(crate) fn close(&mut self) {
         self.silent.clear();
         for (index, client) in (0..).zip(&mut self.all) {

@@ -17,10 +17,11 @@ use crate::books::Cause;
 use crate::clients::link::cause_of;
 use crate::clients::streams::Output;
 
-/// One read takes this much at the most.
+/// The most bytes that one read takes.
 const READ_BYTES: usize = 256 << 10;
 
-/// The kernel keeps little for a client that reads slowly, so that the server has to: as on a slow link.
+/// The receive buffer of a client that reads slowly: small, so that the server has to keep data, as on a slow
+/// link.
 const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
 /// Reads of which one asks when the kernel received what it reads, for the loop lag: a prime, so that no
 /// round of clients falls in step with it.
@@ -31,10 +32,10 @@ const ABSENCE_NS_MIN: u64 = 1_000_000;
 /// Time without a read that asked after which the next one asks in any case.
 const STAMPED_READ_NS_MAX: u64 = 1_000_000;
 
-/// How much is kept of what the server says to a client that tries.
+/// Most bytes kept of what the server says to a client that probes.
 pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
 
-/// More clients on one worker are more than its process can have files.
+/// The most clients of one worker: a process cannot have more files.
 pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
 
 /// A bit in the tokens of connections that publish. Other tokens count attempts there, which never get that
@@ -50,7 +51,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Clients have 24 bits, streams 8, attempts 32.
+    /// Packs the token: the client in 24 bits, the stream in 8, the attempt in 32.
     pub(crate) fn pack(self) -> u64 {
         debug_assert!(self.client < CLIENTS_MAX);
         u64::from(self.attempt) << 32 | u64::from(self.stream) << 24 | u64::from(self.client)
@@ -61,11 +62,11 @@ impl Token {
     }
 }
 
-/// Messages that have been said, and are in the books once they have gone out.
+/// Messages that have been written, and are booked once they have gone out.
 pub(crate) struct Staged {
     pub(crate) numbers: Range<u32>,
     pub(crate) intended_ns: u64,
-    /// Bytes of each.
+    /// Bytes of each message.
     pub(crate) bytes: u32,
 }
 
@@ -80,7 +81,7 @@ pub(crate) struct Shared {
     pub(crate) poller: Arc<Poller>,
     /// Extra bits in the tokens of these clients.
     mark: u64,
-    /// Others speak for them, and hear what is answered.
+    /// True if publishers send the clients' messages, and get the answers.
     pub(crate) has_publishers: bool,
     /// The time of the event in hand, on the run's clock.
     pub(crate) now_ns: u64,
@@ -88,21 +89,21 @@ pub(crate) struct Shared {
     woken_ns: u64,
     /// How long ago the kernel had received what is in hand, if it stamped that.
     pub(crate) lag_ns: Option<u64>,
-    /// How long the client in hand had said nothing when the server ended its connection.
+    /// How long the client in hand had been silent when the server ended its connection.
     pub(crate) silent_ns: Option<u64>,
-    /// All reads ask for it: whose a stall is, its own arrival tells.
+    /// True if all reads ask for the time of receipt: it tells whether a stall is the server's.
     stamps_each_read: bool,
-    /// Reads since the last that asked for it, and when that was.
+    /// Reads since the last that asked for the time of receipt, and when that was.
     unstamped_reads: u32,
     stamped_ns: u64,
     pub(crate) wire: wire::Config,
-    /// The run's own, and those that clients log in at.
+    /// The run's own server, and the servers that clients log in at.
     servers: Vec<Server>,
     local_addrs: Vec<IpAddr>,
     pub(crate) workload: Workload,
     pub(crate) segment: Segment,
     pub(crate) slow: Option<Slow>,
-    /// Clients that flap go on with their sessions.
+    /// True if clients that flap go on with their sessions.
     pub(crate) resumes: bool,
     pub(crate) read: Vec<u8>,
     pub(crate) plain: Vec<u8>,
@@ -184,13 +185,13 @@ impl Shared {
         if stream == 0 { session.server(&self.wire) } else { 0 }
     }
 
-    /// How connections to a server are secured, and the name that its certificate must carry; `None`: they
-    /// are not.
+    /// How connections to a server are secured, and the name that its certificate must carry; `None` without
+    /// TLS.
     pub(crate) fn tls(&self, server: usize) -> Option<&(ClientTls, String)> {
         self.servers[server].tls.as_ref()
     }
 
-    /// A socket that is connecting to a server, and will be heard of under this token.
+    /// A socket that is connecting to a server, and is polled under this token.
     pub(crate) fn connect(&self, token: Token, is_slow: bool, server: usize) -> Result<Socket, Cause> {
         let (addr, local) = self.addresses(token.client, server);
         let socket = if is_slow {
@@ -230,7 +231,7 @@ impl Shared {
         (self.now_ns, self.woken_ns) = (now_ns, now_ns);
     }
 
-    /// Age of what is in hand.
+    /// Age of the bytes in hand.
     pub(crate) fn reach(&mut self) -> Reach {
         Reach { woken_ns: self.now_ns.saturating_sub(self.woken_ns), received_ns: self.lag_ns.take() }
     }

@@ -28,12 +28,12 @@ impl Streams {
         }
     }
 
-    /// Returns whether the main one is being connected, or secured.
+    /// Returns whether the main link is being connected, or secured.
     pub(crate) fn is_dialling(&self) -> bool {
         self.main.is_connecting || self.main.tls.as_ref().is_some_and(Tls::is_handshaking)
     }
 
-    /// A connection has begun for this stream.
+    /// Sets the socket of a stream, whose connection has begun.
     pub(crate) fn open(&mut self, stream: StreamId, socket: Socket) {
         if stream > 0 {
             self.more.get_or_insert_default();
@@ -115,8 +115,7 @@ impl Output {
         self.bytes.iter().map(Vec::len).sum::<usize>() as u32
     }
 
-    /// Sends everything said so far. Nothing of it is left for another client, also where one of the streams
-    /// fails.
+    /// Sends all output. Nothing is left for another client, even where one of the streams fails.
     #[inline]
     pub(crate) fn flush(&mut self, streams: &mut Streams, scratch: &mut Vec<u8>) -> Result<(), Cause> {
         let mut written = Ok(());

@@ -9,7 +9,7 @@ use crate::books::meter::Meter;
 /// When each message was due: two writes, of three messages and of five.
 const DUE_NS: [u64; 8] = [5_000, 5_000, 5_000, 9_000, 9_000, 9_000, 9_000, 9_000];
 
-/// The books of a client after such answers, whose first three messages were given up.
+/// The books of a client after these answers, with its first three messages given up.
 fn booked(answers: impl IntoIterator<Item = Event>) -> String {
     let mut ledger = ledger(1, None);
     let mut record = Record { state: State::Usable, ..Record::default() };

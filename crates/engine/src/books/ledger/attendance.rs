@@ -25,7 +25,8 @@ impl Ledger {
         absences
     }
 
-    /// A client to which broadcasts are due is there from now on, or no more. To slow ones nothing is due.
+    /// Notes that a client to which broadcasts are due is there from now on, or no more. Nothing is due to
+    /// slow clients.
     pub(crate) fn note_attendance(&mut self, client: u32, record: &Record, change: i32, now_ns: u64) {
         if !record.is_slow {
             let mut attendance = std::mem::take(&mut self.step.attendance);
@@ -37,7 +38,7 @@ impl Ledger {
         }
     }
 
-    /// The rooms of a client, each with its kind and the client's role; it need not be in them.
+    /// The rooms of a client, each with its kind and the client's role, whether or not the client is in them.
     pub(super) fn rooms_of(&self, client: u32) -> impl Iterator<Item = RoomPlace> {
         let number = self.segment.number(client);
         let role = self.local_rooms.role_of(number).unwrap_or(0) as u8;
@@ -48,7 +49,7 @@ impl Ledger {
         })
     }
 
-    /// A client is usable from now on.
+    /// Books that a client is usable from now on.
     pub(crate) fn handle_usable(&mut self, client: u32, record: &mut Record, now_ns: u64) {
         let taken_ns = now_ns - record.started_ns;
         self.meter.note(|| Entry::new(Kind::Handshake, now_ns, client).latency(taken_ns));
@@ -76,7 +77,7 @@ impl Ledger {
         (record.copies, record.latest_ns) = (0, 0);
     }
 
-    /// A usable client is so no more.
+    /// Books that a client is no longer usable.
     pub(crate) fn handle_unusable(&mut self, client: u32, record: &Record, now_ns: u64) {
         self.usable -= 1;
         self.slow -= u32::from(record.is_slow);
@@ -88,7 +89,7 @@ impl Ledger {
         }
     }
 
-    /// A usable client has lost its connection.
+    /// Books that a usable client has lost its connection.
     pub(crate) fn handle_loss(
         &mut self,
         client: u32,
@@ -171,7 +172,7 @@ impl Ledger {
         self.handle_unusable(client, record, from_ns);
     }
 
-    /// The connection of a usable client that flaps is about to be ended like this.
+    /// Books that the connection of a usable client that flaps is about to be cut in this way.
     pub(crate) fn handle_cut(&mut self, client: u32, record: &mut Record, cut: Cut, now_ns: u64) {
         self.meter.counts.cut += 1;
         self.handle_absence(client, record, Some(cut), now_ns);
@@ -190,7 +191,7 @@ impl Ledger {
         }
     }
 
-    /// The storm takes a usable client's connection.
+    /// Books that the storm takes a usable client's connection.
     pub(crate) fn handle_storm_loss(&mut self, client: u32, record: &mut Record, now_ns: u64) {
         self.meter.note(|| Entry::new(Kind::Close, now_ns, client));
         record.lost_ns = now_ns;
@@ -198,9 +199,9 @@ impl Ledger {
         self.note_attendance(client, record, -1, now_ns);
     }
 
-    /// A usable client leaves in mid-step. What is under way to it is in flight for ever, neither received
-    /// nor missing, and the answers it waited for count as at least as late as they are now, unless others
-    /// bring them.
+    /// Books that a usable client leaves in mid-step. What is under way to it is in flight for ever, neither
+    /// received nor missing, and the answers it waited for count as at least as late as they are now, unless
+    /// others bring them.
     pub(crate) fn handle_parting(
         &mut self,
         client: u32,
@@ -239,14 +240,14 @@ impl Ledger {
         }
     }
 
-    /// A usable client leaves to come back at once. Nothing is under way to it; what was given up stays
-    /// missing.
+    /// Books that a usable client leaves to come back at once. Nothing is under way to it; what was given up
+    /// stays missing.
     pub(crate) fn handle_renewal(&mut self, client: u32, record: &Record, now_ns: u64) {
         self.handle_unusable(client, record, now_ns);
         self.meter.counts.left += 1;
     }
 
-    /// An attempt to connect has failed. `waits_for` says what had not come yet.
+    /// Counts an attempt to connect that has failed. `waits_for` says what had not come yet.
     pub(crate) fn handle_failure(
         &mut self,
         client: u32,

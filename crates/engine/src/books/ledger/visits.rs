@@ -104,7 +104,7 @@ impl Ledger {
         self.memberships.as_ref().is_some_and(|memberships| memberships.is_at_door(client, kind))
     }
 
-    /// The server has answered a visitor.
+    /// Books the server's answer to a visitor.
     pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, change: RoomChange, now_ns: u64) {
         let Some(memberships) = &mut self.memberships else { return };
         match change {
@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// A client leaves its room of this kind.
+    /// Books that a client leaves its room of this kind.
     pub(crate) fn handle_leaving(&mut self, client: u32, kind: u16, now_ns: u64) {
         let newest_ns = self.newest_in_room(client, kind, now_ns);
         let Some(memberships) = &mut self.memberships else { return };
@@ -207,7 +207,7 @@ impl Ledger {
         (0..).zip(&self.step.sent).map(told).collect()
     }
 
-    /// One more is in a visitor's room from then on, or one fewer.
+    /// Notes one member more or fewer in a visitor's room from `at_ns` on.
     fn note_visit(&mut self, client: u32, kind: u16, change: i32, at_ns: u64) {
         let place = self.rooms_of(client).nth(kind.into()).expect("a room of each kind");
         note(&mut self.step.attendance, at_ns, place, change);
