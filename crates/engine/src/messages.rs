@@ -56,8 +56,7 @@ pub enum Report {
         /// When there was nothing left to send, on the run's clock.
         at_ns: u64,
     },
-    /// Single events, where the plan asks for them. Those noted before another report come
-    /// before that.
+    /// Single events, where the plan asks for them. Events recorded before another report come before it.
     Events(Batch),
     /// The books of a step.
     Settled(Box<Settled>),
@@ -70,13 +69,13 @@ pub enum Report {
     Failed {
         /// The worker.
         worker: u16,
-        /// The error, for a person.
+        /// The error, to be shown to the user.
         message: String,
     },
 }
 
 impl Report {
-    /// The worker it is from; events do not say.
+    /// The worker that the report is from; `None` for events.
     pub fn worker(&self) -> Option<u16> {
         match self {
             Report::Events(_) => None,
@@ -90,7 +89,7 @@ impl Report {
     }
 }
 
-/// Everything one worker measured between two moments of a step. Deltas add up. They travel with their
+/// All that one worker measured between two moments of a step. Deltas add up. They travel with their
 /// histograms packed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Delta<H = Packed> {
@@ -108,21 +107,20 @@ pub struct Delta<H = Packed> {
     pub figures: Figures<H>,
     /// The parts of the round trips in `figures`, in sums.
     pub account: Account,
-    /// Received by the kernel → handled; sampled. It is the generator's own, and no figure of the step.
+    /// Received by the kernel → handled; sampled. It is the generator's own time, and no figure of the step.
     pub loop_lag: H,
-    /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what
-    /// was under way to clients that left in a churn.
+    /// The counts of the interval. The crew finds out `expected` and `missing`; `in_flight` counts what was
+    /// under way to clients that left in a churn.
     pub counts: Counts,
     /// Counts and times by kind of messages; empty where there is one kind only.
     pub says: Vec<SayDelta<H>>,
     /// Counts and times by role of users; empty without roles.
     pub roles: Vec<RoleDelta<H>>,
-    /// Copies that the broadcasts of the interval are due to come to, if all members of their rooms are
-    /// there.
+    /// Copies due for the broadcasts of the interval, if all members of their rooms are there.
     pub due: u64,
     /// Payload bytes received in the interval.
     pub received_bytes: u64,
-    /// Acknowledgements received in the interval, first ones.
+    /// First acknowledgements received in the interval.
     pub acks: u64,
     /// The part of the interval's messages sent and received after the step's window, where that ends at a
     /// known time.
@@ -133,13 +131,13 @@ pub struct Delta<H = Packed> {
     pub abandoned: Abandoned,
     /// The errors of the interval.
     pub errors: Errors,
-    /// The pushes of the interval that are compared, by what they said.
+    /// The pushes of the interval that are compared, by their contents.
     pub contents: Vec<Content>,
     /// The answers of the interval by their HTTP status.
     pub statuses: BTreeMap<u16, u64>,
     /// The cost of the worker's thread in the interval.
     pub usage: Usage,
-    /// While it is held, the worker sends no other.
+    /// The permit of this delta: while it is held, the worker sends no other delta.
     #[serde(skip)]
     pub permit: DeltaPermit,
 }
@@ -158,20 +156,20 @@ pub struct SayDelta<H = Packed> {
 /// Measurements of one role, where there are roles.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RoleDelta<H = Packed> {
-    /// Counts of connections, and of what they sent and received.
+    /// Counts of the role's connections, and of what its clients sent and received.
     pub counts: Counts,
     /// TCP connect → usable.
     pub handshake: H,
-    /// Round trips of what they sent: intended send → acknowledgement or own copy.
+    /// Round trips of the role's messages: intended send → acknowledgement or own copy.
     pub rtt: H,
-    /// Deliveries to them: intended send → they have their copy.
+    /// Deliveries to the role's clients: intended send → a client has its copy.
     pub delivery: H,
 }
 
 /// Messages sent and received after the window of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tail {
-    /// Messages that had to wait until then.
+    /// Messages that had to wait until after the window.
     pub sent: u64,
     /// Deliveries.
     pub received: u64,
@@ -179,16 +177,16 @@ pub struct Tail {
     pub acks: u64,
     /// Events of streamed answers.
     pub events: u64,
-    /// Tokens in these.
+    /// Tokens in these events.
     pub tokens: u64,
 }
 
 /// Messages that clients had to keep for a while: plain requests that waited for their connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Begun to wait.
+    /// Messages that began to wait.
     pub kept: u64,
-    /// Sent after all.
+    /// Messages sent after waiting.
     pub sent: u64,
 }
 
@@ -197,9 +195,9 @@ pub struct Held {
 pub struct Abandoned {
     /// Clients to which broadcasts were due.
     pub receivers: u64,
-    /// Copies that these had received.
+    /// Copies that these clients had received.
     pub copies: u64,
-    /// Echoes and acknowledgements that they waited for.
+    /// Echoes and acknowledgements that these clients waited for.
     pub answers: u64,
 }
 
@@ -240,14 +238,15 @@ pub struct Settled {
     pub heard: Vec<BroadcastTally>,
     /// Broadcasts: the clients that lost their connections and were to come back.
     pub absences: Vec<Absence>,
-    /// Copies of messages sent in their absence that came before their connections ended, by kind of
-    /// messages; what kinds are not there had none.
+    /// Copies of messages sent in these absences that came before the connections ended, by kind of messages;
+    /// kinds that are left out had none.
     pub had_of_says: Vec<u64>,
-    /// Copies due in their absence that came, by the [class](age_class) of its age when they were back.
+    /// Copies due in these absences that came, by the [class](age_class) of the message's age when the client
+    /// was back.
     pub recovered_by_age: Vec<u64>,
 }
 
-/// A change of how many members of a room are there, from that moment on.
+/// A change in the number of a room's members that are there, from a moment on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attendance {
     /// On the run's clock.
@@ -278,7 +277,7 @@ pub struct Departure {
     pub from_ns: u64,
     /// When it left.
     pub to_ns: u64,
-    /// The copies it got in between.
+    /// The copies it got in that time.
     pub received: u32,
 }
 
@@ -287,24 +286,24 @@ pub struct Departure {
 pub struct Absence {
     /// Its number in the run.
     pub client: u32,
-    /// The moment from which messages were not due to it as to one that is there …
+    /// The moment from which messages were due to it as to an absent client …
     pub from_ns: u64,
-    /// … because its connection ended at that moment.
+    /// … because its connection ended at this moment.
     pub cut_ns: u64,
-    /// When it was usable again; `u64::MAX`: not in this step.
+    /// When it was usable again; `u64::MAX` if not in this step.
     pub to_ns: u64,
-    /// How the connection was ended; `None`: the server or the network did.
+    /// How the connection was cut; `None` if the server or the network ended it.
     pub cut: Option<Cut>,
     /// Copies of messages sent in that time that came before its connection ended.
     pub had: u32,
-    /// And those that it got later.
+    /// Copies of messages sent in that time that it got later.
     pub recovered: u32,
-    /// It was back before the last message of the step had been sent: only then does a message's age say how
-    /// far back a history reaches, because nothing pushes out what is in one any more after that.
+    /// True if it was back before the last message of the step had been sent. Only then does a message's age
+    /// say how far back a history reaches, because later nothing pushes old messages out.
     pub is_under_load: bool,
 }
 
-/// The longest age of each class of messages, and the longest absence of each class of those; the last class
+/// The longest age of each class of messages, and the longest time of each class of absences; the last class
 /// is above.
 pub const AGES_NS: [u64; 21] = {
     const MS: u64 = 1_000_000;
@@ -348,10 +347,10 @@ pub struct SentBroadcast {
     pub intended_ns: u64,
     /// When it was sent, as its stamp says it.
     pub sent_ns: u64,
-    /// Its sender's connection ended before it was answered: the server may never have had it.
+    /// True if its sender's connection ended before it was answered: the server may never have had it.
     pub is_cut_off: bool,
-    /// Its sender was not in the room, as far as that is counted: it had not been let in, or was on its way
-    /// out.
+    /// True if its sender was not in the room, as far as that is counted: it had not been let in, or was on
+    /// its way out.
     pub is_outside: bool,
 }
 
@@ -364,7 +363,7 @@ pub struct Announced {
     pub kind: u16,
     /// When it asked to be let in, on the run's clock.
     pub sent_ns: u64,
-    /// It was not let in.
+    /// True if it was not let in.
     pub is_void: bool,
 }
 
@@ -383,13 +382,13 @@ pub struct BroadcastTally {
     pub last_ns: u64,
 }
 
-/// Token of a delta under way: its worker, who has one like it, is free to send the next when the delta and
-/// with it all others are gone. In another process it frees no one.
+/// Token of a delta under way. Its worker has a clone, and is free to send the next delta once it holds the
+/// only one. In another process, dropping it frees no worker.
 #[derive(Clone, Debug, Default)]
 pub struct DeltaPermit(Arc<()>);
 
 impl DeltaPermit {
-    /// Returns whether there is no other like it.
+    /// Returns whether there is no other clone.
     pub(crate) fn is_alone(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
@@ -415,7 +414,7 @@ impl Held {
         self.sent = self.sent.saturating_add(other.sent);
     }
 
-    /// Still waiting.
+    /// Messages still waiting.
     pub fn waiting(&self) -> u64 {
         self.kept.saturating_sub(self.sent)
     }

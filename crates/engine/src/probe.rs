@@ -14,11 +14,11 @@ use crate::books::{Cause, Ledger, Meter, Secrets, State, excerpt};
 use crate::clients::{LoadClient, Shared, Token};
 use crate::timing::{Due, Portion};
 
-/// A server that greets, or shows its clients out, does so at once.
+/// How long the probe listens: a server that greets, or rejects clients, does so at once.
 const LISTEN_NS: u64 = 50_000_000;
 /// How long after its head a refusal's body may take.
 const BODY_NS: u64 = 100_000_000;
-/// How often it is looked whether the user has had enough.
+/// How often the probe checks for an interrupt.
 const LOOK_NS: u64 = 20_000_000;
 /// How long the server has to answer the goodbye.
 const GOODBYE_NS: u64 = 250_000_000;
@@ -26,7 +26,8 @@ const GOODBYE_NS: u64 = 250_000_000;
 /// The result of one client's attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeResult {
-    /// Why it failed: the kind under which results count it, and the same in words. `None`: it did not fail.
+    /// Why it failed: the kind under which results count it, and the error in words. `None` if it did not
+    /// fail.
     pub failure: Option<(String, String)>,
     /// True if it was this machine that failed, not the server.
     pub is_local: bool,
@@ -46,7 +47,7 @@ impl ProbeResult {
 }
 
 /// Has one client connect and become usable within the plan's timeout; with `asks`, it also sends one message
-/// and waits for the answer as long (and no failure is that there is none). `None`: it was interrupted.
+/// and waits as long for the answer, whose absence is no failure. `None` if it was interrupted.
 ///
 /// # Errors
 /// A plan that cannot be put on the wire, certificates that cannot be read, no file descriptors left.
@@ -113,7 +114,7 @@ impl<'a> Probe<'a> {
         })
     }
 
-    /// Lets the client try: the cause of its end, if it ended.
+    /// Lets the client try. Returns the cause of its end, if it ended.
     fn meet(&mut self, timeout_ns: u64, asks: bool) -> io::Result<Option<Cause>> {
         let begun_ns = clock::monotonic_ns();
         if let Err(cause) = self.client.connect(0, begun_ns, &mut self.shared) {
@@ -143,8 +144,8 @@ impl<'a> Probe<'a> {
         Ok(ended.or(withheld))
     }
 
-    /// Lets the client do what there is to do, until then, or until it is done, interrupted or has ended: by
-    /// what.
+    /// Drives the client until `until_ns`, or until it is done, interrupted or ended. Returns the cause of
+    /// its end.
     fn turn_until(&mut self, until_ns: u64, is_done: fn(&Self) -> bool) -> io::Result<Option<Cause>> {
         while !is_done(self) && !(self.is_interrupted)() {
             let now_ns = clock::monotonic_ns();
@@ -190,7 +191,7 @@ impl<'a> Probe<'a> {
         Some((cause.kind().to_owned(), error.example.clone()))
     }
 
-    /// Says goodbye; whether there is an answer makes no difference.
+    /// Says goodbye, with or without an answer.
     fn part(&mut self) -> io::Result<()> {
         self.client.close(0, &mut self.shared, &mut self.ledger.meter);
         let until_ns = clock::monotonic_ns() + GOODBYE_NS;

@@ -15,20 +15,20 @@ use crate::timing::Portion;
 
 /// The time from one attempt to connect to the next.
 const RETRY_NS: u64 = 100_000_000;
-/// The prefix of the kinds of their errors.
+/// The prefix of the kinds of publishers' errors.
 const ERRORS: &str = "publish_";
 
-/// The connections of one worker.
+/// The publishing connections of one worker.
 pub(crate) struct Publishers {
     clients: Clients,
     all: Vec<Publisher>,
-    /// Messages that wait for a connection to stand.
+    /// Messages that wait for a connection.
     waiting: VecDeque<Stamp>,
-    /// How long a connection may take to stand, and a message may wait for one.
+    /// How long a connect may take, and how long a message may wait for a connection.
     timeout_ns: u64,
-    /// Since when in the step none stands.
+    /// The time in the step since which no connection stands.
     down_ns: Option<u64>,
-    /// Conditions on their answers.
+    /// Conditions on the answers.
     asked: HttpOptions,
 }
 
@@ -38,7 +38,7 @@ struct Publisher {
     under_way: VecDeque<Stamp>,
     /// When it last began to connect.
     tried_ns: u64,
-    /// Since when it is under way once more, where the application had closed it after an answer.
+    /// The time since which it connects again after the application had closed it behind an answer.
     redialling_ns: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ impl Publishers {
         Self { clients, all, waiting: VecDeque::new(), timeout_ns, down_ns: None, asked }
     }
 
-    /// A step begins.
+    /// Begins a step.
     pub(crate) fn start_step(&mut self, order: StepOrder, users: &mut Clients, now_ns: u64) {
         // Those that were down at the end of the step before have their time anew.
         self.down_ns = None;
@@ -68,7 +68,7 @@ impl Publishers {
         self.waiting.clear();
     }
 
-    /// How many there are; none before the first step.
+    /// Number of publishers; 0 before the first step.
     fn count(&self) -> u32 {
         self.clients.count()
     }
@@ -98,7 +98,7 @@ impl Publishers {
         }
     }
 
-    /// The connection with the fewest messages under way. Those that are lost connect again.
+    /// The connection with the fewest messages under way. Connects lost ones again.
     fn idlest(&mut self, users: &mut Clients, now_ns: u64) -> Option<u32> {
         for index in 0..self.count() {
             // Each message asks for a connection: without a pause, an application that refuses would get a
@@ -129,7 +129,7 @@ impl Publishers {
         self.hand_over(index, users, now_ns);
     }
 
-    /// The worker was woken at this moment, by what it then reads.
+    /// Notes that the worker was woken at this moment, by what it then reads.
     pub(crate) fn handle_woken(&mut self, now_ns: u64) {
         self.clients.shared.handle_woken(now_ns);
     }
@@ -166,13 +166,13 @@ impl Publishers {
         has_more
     }
 
-    /// When something is to be done, unless something happens before.
+    /// When to call [`handle_timeouts`](Self::handle_timeouts), if no event comes before.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         let oldest_ns = self.waiting.front().map(|stamp| stamp.sent_ns() + self.timeout_ns);
         (0..self.count()).filter_map(|index| self.due_ns(index)).chain(oldest_ns).min()
     }
 
-    /// When a connection is to be given up that is under way, or tried again for which messages wait.
+    /// When to give up a connection that is under way, or to try one again that messages wait for.
     fn due_ns(&self, index: u32) -> Option<u64> {
         let Publisher { tried_ns, redialling_ns, .. } = self.all[index as usize];
         if self.clients.is_vacant(index) {
@@ -208,13 +208,13 @@ impl Publishers {
         self.down_ns = (!stands).then(|| self.down_ns.unwrap_or(now_ns));
     }
 
-    /// Returns whether none has stood for as long as one may take: a closed loop would ask for its samples in
-    /// vain.
+    /// Returns whether no connection has stood for as long as a connect may take: a closed loop would wait
+    /// for its samples in vain.
     pub(crate) fn is_hopeless(&self, now_ns: u64) -> bool {
         self.down_ns.is_some_and(|since_ns| now_ns.saturating_sub(since_ns) >= self.timeout_ns)
     }
 
-    /// A connection is gone, and with it every answer that it owed.
+    /// Handles the loss of a connection, and with it of every answer that it owed.
     fn lose(&mut self, index: u32, cause: Cause, users: &mut Clients, now_ns: u64) {
         self.clients.lose(index, cause, now_ns);
         self.hand_over(index, users, now_ns);
@@ -260,7 +260,7 @@ impl Publishers {
         }
     }
 
-    /// Nothing is to be heard of this message any more. Answers come in order.
+    /// Forgets a message with an outcome. Answers come in order.
     fn forget(&mut self, index: u32, stamp: Stamp) {
         let Publisher { under_way, .. } = &mut self.all[index as usize];
         if let Some(at) = under_way.iter().position(|other| other.seq == stamp.seq) {

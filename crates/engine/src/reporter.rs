@@ -25,10 +25,9 @@ const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
 const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
 /// How often a delta is reported while draining.
 const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
-/// Deltas of all workers a second beyond which each reports more seldom, though never less than once a
-/// second.
+/// Deltas of all workers per second beyond which each reports less often, though at least once a second.
 const REPORTS_PER_S_MAX: u64 = 100;
-/// Seconds that are put by for a crew that is busy.
+/// Seconds of deltas that are kept for a crew that is busy.
 const SECONDS_HELD_MAX: usize = 64;
 /// The part of a second that counts as a full one: workers wake a little early or late.
 const SECOND_FULL_NS: u64 = 900_000_000;
@@ -67,7 +66,7 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Nothing is due yet.
+    /// A reporter without a due delta.
     pub(crate) fn new(segment: Segment, reports: Sender<Report>) -> Self {
         Self { segment, reports, outgoing: Outgoing::default(), phase: ReportPhase::Loading, next_ns: None }
     }
@@ -78,7 +77,7 @@ impl Reporter {
         self.next_ns = Some(at_ns + self.interval_ns());
     }
 
-    /// Until further notice no delta is due.
+    /// Makes no delta due until further notice.
     pub(crate) fn rest(&mut self) {
         self.next_ns = None;
     }
@@ -88,8 +87,8 @@ impl Reporter {
         self.next_ns
     }
 
-    /// Returns whether a delta is due. The next is then due on the beat, however late this one is: else an
-    /// hour would have a few seconds less.
+    /// Returns whether a delta is due. The next is then due at its regular time, however late this one is:
+    /// otherwise an hour would have a few seconds less.
     pub(crate) fn poll(&mut self, now_ns: u64) -> bool {
         let interval_ns = self.interval_ns();
         let Some(due_ns) = self.next_ns.filter(|&due_ns| due_ns <= now_ns) else { return false };
@@ -115,14 +114,14 @@ impl Reporter {
         self.hand_over();
     }
 
-    /// Reports what was put by.
+    /// Reports the kept deltas that may go out.
     pub(crate) fn hand_over(&mut self) {
         while let Some(delta) = self.outgoing.poll() {
             self.report(Report::Delta(Box::new(delta)));
         }
     }
 
-    /// Reports something.
+    /// Sends a report.
     pub(crate) fn report(&self, report: Report) {
         // A crew that is gone is noticed at the inbox.
         let _ = self.reports.send(report);
@@ -141,24 +140,24 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    /// Returns whether to make a delta now, of what was collected in this time.
+    /// Returns whether to make a delta now, of what was collected in `collected_ns`.
     fn wants(&self, collected_ns: u64) -> bool {
         // While one is under way, only full seconds are put by; what is less goes on growing in the meter,
         // which takes no more memory.
         self.is_free() || collected_ns >= SECOND_FULL_NS && self.held.len() < SECONDS_HELD_MAX
     }
 
-    /// Returns whether the crew has taken in all that it was given.
+    /// Returns whether the crew has taken in every delta that it was given.
     fn is_free(&self) -> bool {
         self.permit.is_alone()
     }
 
-    /// Puts a delta by.
+    /// Keeps a delta.
     fn add(&mut self, delta: Delta) {
         self.held.push_back(delta);
     }
 
-    /// The next to go out, the earliest first.
+    /// The next delta to go out, the earliest first.
     fn poll(&mut self) -> Option<Delta> {
         let delta = self.held.pop_front()?;
         Some(Delta { permit: self.permit.clone(), ..delta })
@@ -189,7 +188,7 @@ mod tests {
         assert!(reporter.poll(5 * S + 1) && reporter.poll_timeout() == Some(6 * S));
     }
 
-    /// Hands everything over, as to a crew that lets nothing go.
+    /// Hands all deltas over, as to a crew that lets none go.
     fn hand_over(outgoing: &mut Outgoing) -> Vec<Delta> {
         std::iter::from_fn(|| outgoing.poll()).collect()
     }

@@ -31,7 +31,7 @@ use crate::timing::{Batch, ConnectionAction, Disruptions, Growth, Pace, SlowRead
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
 const EVENTS_PER_WAIT: usize = 1024;
-/// Clients that connect again before something is read.
+/// Most clients that connect again before something is read.
 const CONNECTS_MAX: usize = 128;
 /// The waker's token; clients have their index below and their attempt above.
 const WAKER_TOKEN: u64 = u64::MAX;
@@ -59,14 +59,14 @@ pub struct Worker {
     waker: Arc<Waker>,
     reporter: Reporter,
     clients: Clients,
-    /// The publishers of the clients' messages, where these say nothing themselves.
+    /// The publishers of the clients' messages, where clients send none themselves.
     publishers: Option<Publishers>,
     phase: Phase,
     /// The pace of sending, once the step is loaded.
     pace: Option<Pace>,
     batch: Batch,
     next_send_ns: Option<u64>,
-    /// More was due than one batch holds: the rest waits until what has arrived is read.
+    /// True if more was due than one batch holds: the rest waits until what has arrived is read.
     is_behind: bool,
     /// The disruptions of connections, while the step is loaded.
     disruptions: Option<Disruptions>,
@@ -76,7 +76,7 @@ pub struct Worker {
     slow_readers: SlowReaders,
     /// When dialects want to be woken: time, client, attempt.
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
-    /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
+    /// Connections with more to read than one turn takes: epoll has reported them and will not again.
     unfinished: Vec<Event>,
 }
 
@@ -186,7 +186,7 @@ impl Worker {
         }
     }
 
-    /// How long there is nothing to do unless something arrives; `None`: for ever.
+    /// How long there is nothing to do unless something arrives; `None` if nothing is due.
     fn wait_ns(&self, now_ns: u64) -> Option<u64> {
         let phase_ns = match &self.phase {
             Phase::Growing(growth) => growth.poll_timeout(),
@@ -210,7 +210,7 @@ impl Worker {
         Some(next_ns.saturating_sub(now_ns))
     }
 
-    /// `None`: the crew is gone.
+    /// Handles the commands in the inbox; `None` if the crew is gone.
     fn handle_commands(&mut self) -> Option<()> {
         loop {
             match self.inbox.try_recv() {
@@ -256,7 +256,7 @@ impl Worker {
         }
     }
 
-    /// Something happened to a connection over which messages are published.
+    /// Handles an event on a connection over which messages are published.
     fn handle_publisher(&mut self, event: Event) {
         let Some(publishers) = &mut self.publishers else { return };
         if publishers.handle_ready(event, &mut self.clients) {
@@ -286,8 +286,8 @@ impl Worker {
         }
     }
 
-    /// There is more to read, and it is another client's turn. A socket has one place in the queue, whatever
-    /// it is that epoll says of it meanwhile.
+    /// Queues a connection with more to read for the next turn. A socket has one place in the queue, whatever
+    /// epoll reports of it meanwhile.
     fn leave_unfinished(&mut self, event: Event) {
         match self.unfinished.iter_mut().find(|other| other.token == event.token) {
             Some(other) => other.closed |= event.closed,
@@ -295,7 +295,7 @@ impl Worker {
         }
     }
 
-    /// A client that was opening is usable.
+    /// Handles a client that has become usable.
     fn handle_usable(&mut self, client: u32, now_ns: u64) {
         if let Phase::Growing(growth) = &mut self.phase {
             growth.handle_usable(now_ns);

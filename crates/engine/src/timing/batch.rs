@@ -2,7 +2,7 @@
 
 use crate::timing::{Next, Pace};
 
-/// No more than this before something is read again: about a millisecond's work.
+/// Most messages that are sent before something is read again: about a millisecond's work.
 const MESSAGES_MAX: usize = 1024;
 
 /// Due messages of one client.
@@ -68,7 +68,7 @@ impl<'a> Portion<'a> {
     }
 }
 
-/// When each was due.
+/// Iterates over the times at which the messages were due.
 impl Iterator for Portion<'_> {
     type Item = u64;
 

@@ -18,7 +18,7 @@ pub(crate) struct Churn {
     begun: u64,
     /// The client that leaves next, if usable.
     next: u32,
-    /// No client was usable when one was to leave last, nor has become so since.
+    /// True if no client was usable when one was last to leave, nor has become so since.
     is_deserted: bool,
 }
 
@@ -58,17 +58,17 @@ impl Churn {
         None
     }
 
-    /// A client is usable.
+    /// Notes that a client is usable.
     pub(crate) fn handle_back(&mut self) {
         self.is_deserted = false;
     }
 
-    /// All is sent.
+    /// Ends the churn: all is sent.
     pub(crate) fn handle_loaded(&mut self) {
         self.end_ns = 0;
     }
 
-    /// When the next one leaves.
+    /// When the next client leaves.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         let at_ns = self.start_ns.saturating_add(self.pacer.due_ns(self.begun));
         (at_ns < self.end_ns).then_some(at_ns)

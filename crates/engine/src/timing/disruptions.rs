@@ -32,7 +32,7 @@ pub(crate) enum ConnectionAction {
     Leave(u32),
     /// This client says goodbye, to come back at once.
     Renew(u32),
-    /// This client's connection ends like this, and it will be back.
+    /// This client's connection ends in this way, and the client will be back.
     Cut(u32, Cut),
     /// This client connects.
     Connect(u32),
@@ -54,8 +54,9 @@ enum Kind {
 }
 
 impl Disruptions {
-    /// The disruptions of a step whose load begins at `start_ns` and has a window until `end_ns`, if it has
-    /// any; this many of the step's clients are here, and these are usable and read as fast as they can.
+    /// The disruptions of a step, if it has any, whose load begins at `start_ns` and has a window until
+    /// `end_ns`. `clients` of the step's clients are here; the ones `present` are usable and read as fast as
+    /// they can.
     pub(crate) fn of(
         plan: &Plan,
         order: &StepOrder,
@@ -125,7 +126,7 @@ impl Disruptions {
         own_ns.into_iter().chain(self.reconnects.poll_timeout()).min()
     }
 
-    /// When the storm begins or began, if it is one.
+    /// When the storm begins or began, if this is a storm.
     pub(crate) fn storm_ns(&self) -> Option<u64> {
         let Kind::Storm(storm) = &self.kind else { return None };
         Some(storm.start_ns())
@@ -157,7 +158,7 @@ impl Disruptions {
         matches!(&self.kind, Kind::Storm(storm) if storm.takes(number))
     }
 
-    /// Returns whether a client is still to come back that has not failed to, or not too often.
+    /// Returns whether a client is still to come back and has not failed too often.
     pub(crate) fn has_hope(&self) -> bool {
         match &self.kind {
             Kind::Renewal(renewal) => renewal.is_due() || self.reconnects.has_tries(TRIES_MAX),
@@ -165,13 +166,12 @@ impl Disruptions {
         }
     }
 
-    /// Returns whether a client is away because it was to be: it is still to come back, and has not failed
-    /// to.
+    /// Returns whether a client is away on purpose: it is still to come back, and has not failed to.
     pub(crate) fn is_away(&self, client: u32) -> bool {
         matches!(self.kind, Kind::Churn(_) | Kind::Flap(_)) && self.reconnects.is_hoped_for(client)
     }
 
-    /// Everything is sent: no more clients leave, but those that are to come back do.
+    /// Ends the disruptions once everything is sent: no more clients leave, but absent ones come back.
     pub(crate) fn handle_loaded(&mut self) {
         match &mut self.kind {
             Kind::Churn(churn) => churn.handle_loaded(),
@@ -181,14 +181,16 @@ impl Disruptions {
         }
     }
 
-    /// A usable client has lost its connection, over which the server had this to say of the next.
+    /// Handles the loss of a usable client's connection. `reconnection` is what the server said about the
+    /// next.
     pub(crate) fn handle_loss(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         if let Kind::Storm(_) | Kind::Flap(_) | Kind::Renewal(_) = self.kind {
             self.reconnects.handle_loss(client, reconnection, now_ns);
         }
     }
 
-    /// The connection of a client that flaps was ended; the server had this to say of the next.
+    /// Handles the cut of a flapping client's connection. `reconnection` is what the server said about the
+    /// next.
     pub(crate) fn handle_cut(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         let Kind::Flap(flap) = &self.kind else { return };
         match flap.away_ns() {
@@ -197,32 +199,32 @@ impl Disruptions {
         }
     }
 
-    /// A client has said goodbye; `is_over`: and its connection has ended with that.
+    /// Handles a client's goodbye; `is_over` if its connection has ended with that.
     pub(crate) fn handle_goodbye(&mut self, client: u32, is_over: bool, now_ns: u64) {
         // Replaced by an earlier moment if the server answers the goodbye before (`handle_parted`).
         let wait_ns = if is_over { 0 } else { GOODBYE_NS_MAX };
         self.reconnects.handle_departure(client, now_ns + wait_ns);
     }
 
-    /// The connection of a client that said goodbye has ended: another comes in its place, unless it was one
-    /// too many for the step.
+    /// Handles the end of a connection after a goodbye: another client comes in its place, unless the step
+    /// has one too many.
     pub(crate) fn handle_parted(&mut self, client: u32, now_ns: u64) {
         if matches!(self.kind, Kind::Churn(_) | Kind::Renewal(_)) && self.reconnects.expects(client) {
             self.reconnects.handle_departure(client, now_ns);
         }
     }
 
-    /// The attempt of a client to come back has begun.
+    /// Notes that the attempt of a client to come back has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
         self.reconnects.handle_begun(client, attempt, now_ns);
     }
 
-    /// It has failed.
+    /// Handles an attempt to come back that has failed.
     pub(crate) fn handle_failure(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         self.reconnects.handle_failure(client, reconnection, now_ns);
     }
 
-    /// A client is back.
+    /// Notes that a client is back.
     pub(crate) fn handle_back(&mut self, client: u32, now_ns: u64) {
         self.reconnects.handle_back(client);
         match &mut self.kind {

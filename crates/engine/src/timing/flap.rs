@@ -11,18 +11,18 @@ use std::collections::{BinaryHeap, HashMap};
 use fastrand::Rng;
 use load::{Cut, Segment};
 
-/// Presences of a client: they decide whether its connection may end.
+/// Presence of a client, which decides whether its connection may end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
     /// It has no connection, or is not usable yet.
     Gone,
-    /// It is usable, and has heard nothing yet from which it could go on.
+    /// It is usable, but has received nothing yet from which it could go on.
     Early,
     /// It is usable, and its connection may end.
     Here,
 }
 
-/// The time until a client that has heard nothing is looked at again. If it were cut now, it could not say
+/// The time until a client that has received nothing is checked again. If it were cut now, it could not say
 /// what it missed, and all of that would count as the server's loss.
 const EARLY_NS: u64 = 100_000_000;
 
@@ -33,7 +33,7 @@ pub(crate) struct Flap {
     seed: u64,
     /// The moment from which no connection ends.
     end_ns: u64,
-    /// When connections end, and which of its client's it is.
+    /// When connections end, by client and by the number of its connection.
     due: BinaryHeap<Reverse<(u64, u32, u64)>>,
     /// How many connections each client has had.
     lives: HashMap<u32, u64>,
@@ -62,7 +62,7 @@ impl Flap {
         flapping
     }
 
-    /// Chance, of a client's connection.
+    /// The random numbers for a client's connection.
     fn rng(&self, client: u32, life: u64) -> Rng {
         let number = u64::from(self.segment.number(client));
         Rng::with_seed(self.seed ^ number << 32 ^ life)
@@ -91,12 +91,12 @@ impl Flap {
         None
     }
 
-    /// How long a client stays away whose connection was ended; `None`: as its protocol's back-off says.
+    /// How long a client stays away whose connection was cut; `None`: as its protocol's back-off says.
     pub(crate) fn away_ns(&self) -> Option<u64> {
         self.flap.away_ns
     }
 
-    /// A client is back.
+    /// Draws the life of the new connection of a client that is back.
     pub(crate) fn handle_back(&mut self, client: u32, now_ns: u64) {
         let life = self.lives.entry(client).or_insert(0);
         *life += 1;
@@ -105,7 +105,7 @@ impl Flap {
         self.due.push(Reverse((now_ns.saturating_add(up_ns), client, life)));
     }
 
-    /// All is sent.
+    /// Ends the flapping: all is sent.
     pub(crate) fn handle_loaded(&mut self) {
         self.end_ns = 0;
     }

@@ -28,18 +28,18 @@ pub(crate) struct Growth {
     begun: u64,
     start_ns: u64,
     timeout_ns: u64,
-    /// A pause after the server could not take another one.
+    /// The end of a pause after the server could not take another connection.
     not_before_ns: u64,
     under_way: u32,
-    /// Usable clients that lost their connection meanwhile.
+    /// Clients that were usable and lost their connection in this phase.
     lost: u32,
     under_way_max: u32,
-    /// How many may be under way now.
+    /// How many attempts may be under way now.
     window: f64,
     halved_ns: Option<u64>,
-    /// When a client last got in; 0: none has.
+    /// When a client last became usable; 0 if none has.
     usable_ns: u64,
-    /// Since when a unix socket's backlog has had no room.
+    /// The time since which a unix socket's backlog has had no room.
     full_ns: Option<u64>,
     /// Clients that went unanswered, with the number of tries and the time of the first.
     unanswered: HashMap<u32, (u32, u64)>,
@@ -77,7 +77,7 @@ impl Growth {
         }
     }
 
-    /// The next client to connect, if it is time and not too many are at it.
+    /// The next client to connect, if it is time and the window has room.
     pub(crate) fn poll_client(&mut self, now_ns: u64) -> Option<u32> {
         if self.under_way >= self.window() || self.next_due_ns() > now_ns {
             return None;
@@ -88,14 +88,14 @@ impl Growth {
         Some(client)
     }
 
-    /// The attempt of `client` has begun.
+    /// Notes that the attempt of `client` has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
         self.full_ns = None;
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
     }
 
-    /// The attempt of `client` could not begin: a unix socket's backlog is full. It goes first when one has
-    /// ended, or a little later.
+    /// Handles an attempt of `client` that could not begin, because a unix socket's backlog is full. The
+    /// client goes first when another attempt has ended, or a little later.
     pub(crate) fn handle_full(&mut self, client: u32, now_ns: u64) {
         self.waiting.push_front(client);
         self.under_way -= 1;
@@ -104,13 +104,13 @@ impl Growth {
         self.full_ns.get_or_insert(now_ns);
     }
 
-    /// Returns whether a unix socket's backlog may be full: a server that has made no room in it for as long
-    /// as a client has to connect is waited for no longer.
+    /// Returns whether clients may still wait for room in a unix socket's backlog: not for a server that has
+    /// made none for as long as a client has to connect.
     pub(crate) fn may_wait_for_room(&self, now_ns: u64) -> bool {
         self.full_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < self.timeout_ns)
     }
 
-    /// A client became usable.
+    /// Notes that a client became usable.
     pub(crate) fn handle_usable(&mut self, now_ns: u64) {
         self.handle_end();
         self.usable_ns = now_ns;
@@ -118,12 +118,12 @@ impl Growth {
         self.window = (self.window + 1.0 / self.window).min(self.under_way_max.into());
     }
 
-    /// A client that was usable has lost its connection: it does not connect again before the load.
+    /// Counts a usable client that has lost its connection: it does not connect again before the load.
     pub(crate) fn handle_loss(&mut self) {
         self.lost += 1;
     }
 
-    /// A client failed, or became usable.
+    /// Ends an attempt: its client failed, or became usable.
     pub(crate) fn handle_end(&mut self) {
         debug_assert!(self.under_way > 0, "an attempt ends once");
         self.under_way -= 1;
@@ -177,7 +177,7 @@ impl Growth {
         self.waiting.is_empty() && self.under_way == 0
     }
 
-    /// Clients that have tried and are neither usable nor given up: left out when a step is cut short.
+    /// Clients that have tried and are neither usable nor given up, when a step is cut short.
     pub(crate) fn trying(&self) -> u32 {
         let again = self.waiting.iter().filter(|client| self.unanswered.contains_key(client)).count();
         self.under_way + again as u32
@@ -188,7 +188,7 @@ impl Growth {
         self.lost
     }
 
-    /// Returns whether no client gets in, or none does any more.
+    /// Returns whether no client becomes usable, or none does any more.
     fn is_hopeless(&self, now_ns: u64) -> bool {
         let attempts = if self.usable_ns == 0 { 1 } else { 2 };
         // 0 until a client gets in: growth is then hopeless at the first timeout, before which this is not

@@ -44,11 +44,11 @@ pub(crate) struct Open {
     /// When message `sent` is due: asked for at every event, computed once a message; `u64::MAX`: there is
     /// none.
     next_ns: u64,
-    /// It is not over before.
+    /// The earliest end.
     end_ns: u64,
     /// The client whose turn it is; absent clients are passed over.
     turn: Option<usize>,
-    /// Clients may be gone for a while: then a message's number does not tell its turn.
+    /// True if clients may be gone for a while: then a message's number does not tell its turn.
     has_absences: bool,
     /// True if due messages wait while no client takes them.
     waits: bool,
@@ -62,14 +62,14 @@ pub(crate) struct LocalSenders {
     /// The share of the load, and this worker's part of it.
     pub(crate) share: f64,
     pub(crate) part: Segment,
-    /// All usable, none waiting.
+    /// The clients, all of them usable and not slow.
     pub(crate) clients: Vec<u32>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Closed {
     rng: Rng,
-    /// Clients with room for another message, as often as they have.
+    /// Clients with room for another message, once for each such message.
     idle: Vec<u32>,
     /// Clients that were not usable when their turn came, and the messages for which each has room.
     absent: HashMap<u32, u32>,
@@ -81,8 +81,8 @@ pub(crate) struct Closed {
 }
 
 impl Pace {
-    /// This worker's part of the load of `order` from `start_ns` on, sent by `all`; where it is open, each of
-    /// its `groups` sends its share.
+    /// This worker's part of the load of `order` from `start_ns` on, sent by `all`. In an open load, each of
+    /// the `groups` sends its share.
     pub(crate) fn new(
         order: &StepOrder,
         all: LocalSenders,
@@ -177,7 +177,7 @@ impl Pace {
         }
     }
 
-    /// This many messages of `client` were answered, or given up: their slots are free.
+    /// Frees the slots of `messages` messages of `client` that were answered, or given up.
     pub(crate) fn handle_answers(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {
             closed.idle.extend(iter::repeat_n(client, messages as usize));
@@ -185,8 +185,8 @@ impl Pace {
         }
     }
 
-    /// Messages for `client` had no connection to go out by: a closed loop, which has a number of samples to
-    /// take, and no duration, sends another in its place.
+    /// Handles messages of `client` that had no connection to go out by: a closed loop that has a number of
+    /// samples to take sends others in their place.
     pub(crate) fn handle_unsent(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {
             closed.remaining = closed.remaining.saturating_add(messages.into());
@@ -194,7 +194,7 @@ impl Pace {
         self.handle_answers(client, messages);
     }
 
-    /// A client that was gone is usable again.
+    /// Notes that a client that was gone is usable again.
     pub(crate) fn handle_return(&mut self, client: u32) {
         match self {
             Self::Open(groups) => {
@@ -210,8 +210,8 @@ impl Pace {
         }
     }
 
-    /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None`
-    /// where that depends on what happens, or on which group sends: then what is under way has to be kept.
+    /// When message `number` of the client at `place` (its index in the list given to `new`) was due. `None`
+    /// where that depends on answers, or on which group sends: then messages under way have to be kept.
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
         let Self::Open(groups) = self else { return None };
         let [open @ Open { has_absences: false, .. }] = &groups[..] else { return None };

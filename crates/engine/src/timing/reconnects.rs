@@ -12,9 +12,9 @@ use wire::{Backoff, Reconnection};
 /// An action on a client that is to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReconnectAction {
-    /// It connects.
+    /// Connect this client.
     Connect(u32),
-    /// Its attempt has had its time; it may have ended long ago.
+    /// End this attempt, whose time is up; it may have ended long ago.
     Expire { client: u32, attempt: u32 },
 }
 
@@ -25,11 +25,11 @@ pub(crate) struct Reconnects {
     backoff: Backoff,
     timeout_ns: u64,
     rng: fastrand::Rng,
-    /// Also moments that have been replaced by earlier ones.
+    /// Times of attempts, also ones that earlier times have replaced.
     due: BinaryHeap<Reverse<(u64, u32)>>,
     /// The clients that are not back.
     absent: HashMap<u32, Absent>,
-    /// Client, attempt, deadline.
+    /// Clients and attempts with their deadlines.
     deadlines: VecDeque<(u32, u32, u64)>,
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Reconnects {
 struct Absent {
     /// Failed attempts.
     tries: u32,
-    /// The server's last word on when it may come.
+    /// What the server last said about when it may come back.
     reconnection: Reconnection,
-    /// When the next is due; absent while one is under way.
+    /// When the next attempt is due; `None` while one is under way.
     due_ns: Option<u64>,
 }
 
 impl Reconnects {
-    /// No client is lost yet.
+    /// Reconnects without a lost client.
     pub(crate) fn new(window_ns: Option<u64>, backoff: Backoff, timeout_ns: u64, seed: u64) -> Self {
         Self {
             window_ns,
@@ -58,7 +58,7 @@ impl Reconnects {
         }
     }
 
-    /// `client` has lost its connection, over which the server had this to say of the next.
+    /// Handles the loss of `client`'s connection. `reconnection` is what the server said about the next.
     pub(crate) fn handle_loss(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         let wait_ns = match (self.window_ns, reconnection) {
             (Some(window_ns), _) => (self.rng.f64() * window_ns as f64) as u64,
@@ -68,7 +68,7 @@ impl Reconnects {
         self.expect(client, reconnection, now_ns + wait_ns);
     }
 
-    /// `client` has no connection, and is to have another at `due_ns`.
+    /// Handles a departure: `client` has no connection, and is to have another at `due_ns`.
     pub(crate) fn handle_departure(&mut self, client: u32, due_ns: u64) {
         self.expect(client, Reconnection::Usual, due_ns);
     }
@@ -80,7 +80,7 @@ impl Reconnects {
         self.due.push(Reverse((due_ns, client)));
     }
 
-    /// An attempt of `client` has failed, in which the server had this to say of the next.
+    /// Handles a failed attempt of `client`. `reconnection` is what the server said about the next.
     pub(crate) fn handle_failure(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         let Some(absent) = self.absent.get_mut(&client) else { return };
         absent.tries += 1;
@@ -107,17 +107,17 @@ impl Reconnects {
         self.absent.get(&client).is_some_and(|absent| absent.tries == 0)
     }
 
-    /// Returns whether a client is still to come back that has not failed to.
+    /// Returns whether a client is still to come back and has not failed to.
     pub(crate) fn has_hope(&self) -> bool {
         self.has_tries(1)
     }
 
-    /// Returns whether a client is still to come back that has not failed to as often as this.
+    /// Returns whether a client is still to come back and has failed less often than `tries_max`.
     pub(crate) fn has_tries(&self, tries_max: u32) -> bool {
         self.absent.values().any(|absent| absent.tries < tries_max)
     }
 
-    /// `client` is back.
+    /// Notes that `client` is back.
     pub(crate) fn handle_back(&mut self, client: u32) {
         self.absent.remove(&client);
     }
@@ -141,7 +141,7 @@ impl Reconnects {
         Some(ReconnectAction::Expire { client, attempt })
     }
 
-    /// The attempt of `client` has begun.
+    /// Notes that the attempt of `client` has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
     }

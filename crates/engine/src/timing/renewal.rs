@@ -19,7 +19,7 @@ pub(crate) struct Renewal {
 /// Messages of a client's present connection.
 #[derive(Clone, Default)]
 struct Count {
-    /// Named to be sent; counted where a client is asked for.
+    /// Messages taken to be sent, counted when a client is asked for.
     taken: Cell<u32>,
     answered: u32,
 }
@@ -40,7 +40,7 @@ impl Renewal {
         messages
     }
 
-    /// This many messages of a client are answered, or given up.
+    /// Counts messages of a client that are answered, or given up.
     pub(crate) fn handle_answers(&mut self, client: u32, messages: u32) {
         let count = &mut self.clients[client as usize];
         let before = count.answered;
@@ -66,12 +66,12 @@ impl Renewal {
         !self.done.is_empty()
     }
 
-    /// A client has a new connection.
+    /// Begins the count of a client's new connection.
     pub(crate) fn handle_back(&mut self, client: u32) {
         self.clients[client as usize] = Count::default();
     }
 
-    /// All is sent.
+    /// Ends the renewals: all is sent.
     pub(crate) fn handle_loaded(&mut self) {
         self.is_loaded = true;
     }

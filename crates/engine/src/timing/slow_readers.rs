@@ -11,31 +11,31 @@ use load::Slow;
 
 /// The slow clients of a worker that wait before they read again.
 pub(crate) struct SlowReaders {
-    /// How long each waits.
+    /// How long each client waits.
     pause_ns: u64,
-    /// When, and whose: the token that names the connection.
+    /// The times at which clients read again, with the tokens of their connections.
     waiting: VecDeque<(u64, u64)>,
 }
 
 impl SlowReaders {
-    /// No client waits yet.
+    /// Slow readers of which none waits yet.
     pub(crate) fn new(slow: Option<Slow>) -> Self {
         Self { pause_ns: slow.map_or(0, |slow| slow.pause_ns()), waiting: VecDeque::new() }
     }
 
-    /// Over this connection a client has read, and now waits.
+    /// Notes that a client has read from this connection, and now waits.
     pub(crate) fn handle_pause(&mut self, token: u64, now_ns: u64) {
         self.waiting.push_back((now_ns + self.pause_ns, token));
     }
 
-    /// Over which connection a client reads again now.
+    /// The connection from which a client reads again now.
     pub(crate) fn poll(&mut self, now_ns: u64) -> Option<u64> {
         let &(at_ns, token) = self.waiting.front()?;
         (at_ns <= now_ns).then(|| self.waiting.pop_front())?;
         Some(token)
     }
 
-    /// When the next of them reads.
+    /// When the next client reads.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         self.waiting.front().map(|&(at_ns, _)| at_ns)
     }

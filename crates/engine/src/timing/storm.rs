@@ -19,12 +19,12 @@ impl Storm {
         self.start_ns
     }
 
-    /// Returns whether it takes the connection of a client, by its number in the run.
+    /// Returns whether the storm takes the connection of a client, by its number in the run.
     pub(crate) fn takes(&self, number: u32) -> bool {
         self.storm.drops(number)
     }
 
-    /// Returns whether it begins now: said once.
+    /// Returns whether the storm begins now: true only once.
     pub(crate) fn poll(&mut self, now_ns: u64) -> bool {
         let begins = !self.has_begun && self.start_ns <= now_ns;
         self.has_begun |= begins;

@@ -14,7 +14,7 @@ use wire::Direction;
 
 /// How soon a visitor that waits for an answer to its own message checks again whether it can leave.
 const LOOK_NS: u64 = 20_000_000;
-/// How often they do, at the most.
+/// Most checks of a visitor.
 const LOOKS_MAX: u8 = 250;
 
 /// A visitor's action.
@@ -36,7 +36,7 @@ pub(crate) struct Visits {
     role_assignment: RoleAssignment,
     segment: Segment,
     seed: u64,
-    /// By client.
+    /// Rounds by client.
     rounds: Vec<RoundProgress>,
     /// Visitors by when they are due, while there is a load.
     due: BinaryHeap<Reverse<(u64, u32)>>,
@@ -68,8 +68,8 @@ impl Visits {
         })
     }
 
-    /// A client is usable: the kinds of rooms that it joins at once, to be where it would be if it had been
-    /// there for long.
+    /// Starts the round of a client that is usable. Returns the kinds of rooms that it joins at once, to be
+    /// where it would be if it had been there for long.
     pub(crate) fn handle_usable(&mut self, client: u32) -> Vec<u16> {
         if self.rounds.len() <= client as usize {
             self.rounds.resize(client as usize + 1, RoundProgress::default());

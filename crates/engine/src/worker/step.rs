@@ -63,7 +63,7 @@ impl Worker {
         }
     }
 
-    /// The load begins at this moment.
+    /// Begins the load at this moment.
     pub(super) fn start_loading(&mut self, at_ns: u64) {
         let order = self.clients.ledger.step.order;
         let present = self.clients.present();
@@ -126,7 +126,7 @@ impl Worker {
         self.pump(clock::monotonic_ns());
     }
 
-    /// Sends whatever is due, and notes when there will be more.
+    /// Sends what is due, and notes when there will be more.
     #[inline]
     pub(super) fn pump(&mut self, now_ns: u64) {
         (self.next_send_ns, self.is_behind) = (None, false);
@@ -249,7 +249,7 @@ impl Worker {
         self.disruptions.as_ref().is_some_and(|disruptions| disruptions.is_away(client))
     }
 
-    /// Messages of a client did not go out.
+    /// Handles messages of a client that did not go out.
     fn handle_unsent(&mut self, client: u32, unsent: Unsent, now_ns: u64) {
         let Unsent { messages, cause } = unsent;
         if let Some(pace) = &mut self.pace {
