@@ -14,16 +14,16 @@ use crate::local::Local;
 const START_AHEAD_NS: u64 = 20_000_000;
 const START_AHEAD_NS_MAX: u64 = 500_000_000;
 const START_AHEAD_OF_FLEET_NS: u64 = 500_000_000;
-/// Clients below which the kernel's memory tells more about everything else on the machine.
+/// Clients below which the kernel's memory says more about the rest of the machine than about them.
 const CLIENTS_WEIGHED_MIN: u64 = 10_000;
 
 /// How a run goes on that loses an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLoss {
-    /// It ends; what was measured is reported.
+    /// The run ends; what was measured is reported.
     #[default]
     Abort,
-    /// It goes on with the others.
+    /// The run goes on with the other agents.
     Continue,
 }
 
@@ -32,14 +32,14 @@ pub(crate) enum Agents {
     Local(Local),
     Fleet {
         fleet: Fleet,
-        /// How each lost agent was lost, by its name.
+        /// The causes by which agents were lost, by the agents' names.
         lost: BTreeMap<String, String>,
         on_loss: OnLoss,
     },
 }
 
 impl Agents {
-    /// Tells every worker.
+    /// Sends a command to every worker.
     pub(crate) fn send(&mut self, command: &Command) {
         match self {
             Self::Local(local) => local.send(command),
@@ -47,7 +47,7 @@ impl Agents {
         }
     }
 
-    /// Returns whether they are on other machines.
+    /// Returns whether the agents are on other machines.
     pub(crate) fn are_elsewhere(&self) -> bool {
         matches!(self, Self::Fleet { .. })
     }
@@ -61,7 +61,7 @@ impl Agents {
         }
     }
 
-    /// Memory of all of the generator's processes that are there; `None`: it cannot be read.
+    /// Memory of all of the generator's processes that are there; `None` if it cannot be read.
     pub(crate) fn rss_bytes(&self) -> Option<u64> {
         match self {
             Self::Local(local) => local.rss_bytes(),
@@ -75,7 +75,7 @@ impl Agents {
         }
     }
 
-    /// Returns whether all are there that were at the beginning.
+    /// Returns whether no agent has been lost.
     pub(crate) fn are_all_there(&self) -> bool {
         match self {
             Self::Local(_) => true,
@@ -83,7 +83,7 @@ impl Agents {
         }
     }
 
-    /// The most clients that the agents of a fleet may have; `None`: there is no fleet.
+    /// The most clients that the agents of a fleet may have; `None` without a fleet.
     pub(crate) fn clients_max_of_fleet(&self) -> Option<u64> {
         let Self::Fleet { fleet, .. } = self else { return None };
         let states = fleet.states();
@@ -92,7 +92,7 @@ impl Agents {
         Some(weakest.unwrap_or(0) * states.iter().map(|agent| agent.workers.len() as u64).sum::<u64>())
     }
 
-    /// Notes that, in a fleet, the agent of `worker` is lost since `since_ns` of the run, and gives its name
+    /// Notes that, in a fleet, the agent of `worker` is lost since `since_ns` of the run. Returns its name
     /// and workers.
     pub(crate) fn lose(
         &mut self,

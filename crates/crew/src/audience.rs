@@ -33,11 +33,11 @@ use said::{Said, all_sent, arrived};
 pub(crate) struct Audience {
     /// Copies due, altogether.
     pub(crate) due: Due,
-    /// By kind of messages.
+    /// Copies due by kind of messages.
     pub(crate) of_says: Vec<Due>,
     /// Copies due by the receivers' role; empty without roles.
     pub(crate) of_roles: Vec<Due>,
-    /// Copies due beside them, to clients that were away.
+    /// Copies due to clients that were away, counted apart.
     pub(crate) away: Away,
     /// Announcements of newcomers: due, and heard.
     pub(crate) presence: (u64, u64),
@@ -146,7 +146,7 @@ mod tests {
         People { rooms: Arc::default(), step: 0, clients, workers }
     }
 
-    /// Books of a worker whose clients come and go so, all in room 0.
+    /// Books of a worker whose clients come and go by `changes`, all in room 0.
     fn books(worker: u16, changes: &[(u64, i32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
         let sent = sent
             .iter()

@@ -34,7 +34,7 @@ struct Brief {
     plan: Plan,
     segments: Vec<Segment>,
     cpus: Vec<usize>,
-    /// The parent's, because it may work on another machine's clock.
+    /// The parent's clock offset, because it may work on another machine's clock.
     clock_offset_ns: i64,
 }
 
@@ -44,7 +44,7 @@ pub struct Child {
     /// The channel of its orders; dropped once it is to end.
     orders: Option<Sender<Command>>,
     closed: Option<Instant>,
-    /// Threads that write to it and read from it.
+    /// Threads that write to the child and read from it.
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -94,7 +94,7 @@ impl Child {
         Ok(child)
     }
 
-    /// Tells every worker of the child.
+    /// Sends a command to every worker of the child.
     pub fn send(&mut self, command: &Command) {
         if let Some(orders) = &self.orders {
             // A child that has ended is noticed where its reports are read.
@@ -102,20 +102,20 @@ impl Child {
         }
     }
 
-    /// Has it end, without waiting for that.
+    /// Makes the child end, without waiting for that.
     pub fn close(&mut self) {
         self.orders = None;
         self.closed.get_or_insert_with(Instant::now);
     }
 
-    /// Its process id.
+    /// The child's process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 }
 
 impl Drop for Child {
-    /// A child ends when its input does, or is killed.
+    /// Ends the child, by the end of its input or by a kill.
     fn drop(&mut self) {
         self.close();
         let spent = self.closed.map_or(Duration::ZERO, |closed| closed.elapsed());
@@ -126,7 +126,7 @@ impl Drop for Child {
     }
 }
 
-/// Writes to a child until there is nothing more to say, or it is gone.
+/// Writes orders to a child until there are no more, or it is gone.
 fn tell(mut stdin: BufWriter<ChildStdin>, brief: &Brief, orders: &mpsc::Receiver<Command>) {
     let mut told = frame::write(&mut stdin, brief);
     while let (Ok(()), Ok(command)) = (&told, orders.recv()) {

@@ -31,8 +31,8 @@ impl Costs {
         }
     }
 
-    /// The share of the load's time in which at least one message of any worker was without an answer: 0 to 1. Workers send
-    /// independently of each other. `None`: nothing was measured.
+    /// The share of the load's time in which at least one message of any worker was without an answer: 0 to
+    /// 1. Workers send independently of each other. `None` if nothing was measured.
     pub(crate) fn outstanding_share(&self) -> Option<f64> {
         let worked = self.of_window.values().filter(|usage| usage.wall_ns > 0);
         let none_of = |usage: &Usage| 1.0 - (usage.outstanding_ns as f64 / usage.wall_ns as f64).min(1.0);

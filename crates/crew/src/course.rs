@@ -84,7 +84,7 @@ impl Course {
         Some(StepOrder { index, clients, load, warmup: false })
     }
 
-    /// The step was measured; `passed`: within its limits.
+    /// Takes the result of a step; `passed`: it was within its limits.
     pub fn handle(&mut self, order: &StepOrder, passed: bool) {
         self.index += 1;
         // Whether a warm-up holds its limits is of no interest: it is there to fill caches.
@@ -104,8 +104,8 @@ impl Course {
         }
     }
 
-    /// Takes earlier steps, each with its clients and whether it passed, in place of those that this course
-    /// would measure. A warm-up is still to come.
+    /// Takes earlier steps, each with its clients and whether it passed, in place of the steps that this
+    /// course would measure. A warm-up is still to come.
     ///
     /// # Errors
     /// The number, from 0, of the first step that this course would not have asked for.
@@ -122,13 +122,13 @@ impl Course {
         outcome
     }
 
-    /// The clients of its first step, if that is still to come. A warm-up is none.
+    /// The clients of the first step, if that is still to come. A warm-up does not count as a step.
     pub fn first_clients(&self) -> Option<u32> {
         let mut course = self.clone().with_warmup(None);
         course.poll().filter(|order| order.index == 0).map(|order| order.clients)
     }
 
-    /// The highest rate that its steps ask for, where all are known beforehand and follow a schedule.
+    /// The highest rate that the steps ask for, where all are known beforehand and follow a schedule.
     pub fn asked_per_s_max(&self) -> Option<f64> {
         let Path::Walk { next, by, left: Some(left) } = self.path else { return None };
         let asked = |clients: u32| match self.rule.for_clients(clients) {

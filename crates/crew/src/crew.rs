@@ -24,19 +24,21 @@ use crate::scrape::Scrape;
 use crate::watch::{self, ServerWatch};
 use crate::worker_set::{WorkerEvent, WorkerSet};
 
-/// The window of what is used opens at most this long before the load, because looking at a server takes
-/// time.
+/// How long before the load the window of usage opens at most, because reading a server's usage takes time.
 const WATCH_AHEAD_NS: u64 = 100_000_000;
+/// The phase in which clients connect.
+/// The phase in which clients send.
+/// The phase in which clients say goodbye.
 /// How often the observer is told how far a second has come.
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
-/// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this
-/// in silence.
+/// The longest silence of other workers that is waited for when one is known to be gone: they may have gone
+/// with it.
 const SALVAGE_SILENCE_NS: u64 = 2_000_000_000;
 
 /// How many processes and threads carry the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Processes; 1: this one.
+    /// Processes; 1 is this one alone.
     pub processes: u16,
     /// Worker threads in each.
     pub threads: u16,
@@ -63,7 +65,7 @@ pub struct Crew {
     usable: u64,
     /// Clients that became usable before the load.
     reached: u64,
-    /// The workers were told to begin the step's load.
+    /// True if the workers were told to begin the step's load.
     was_loaded: bool,
     watch: ServerWatch,
     scrape: Option<Scrape>,
@@ -136,13 +138,13 @@ impl Crew {
         }
     }
 
-    /// The most clients that the agents of a fleet may have; `None`: there is no fleet.
+    /// The most clients that the agents of a fleet may have; `None` without a fleet.
     pub fn clients_max_of_fleet(&self) -> Option<u64> {
         self.worker_set.agents.clients_max_of_fleet()
     }
 
-    /// Hands the events that the plan had workers note to this queue. One that is full is not waited for:
-    /// what does not fit is lost, and a later batch says how much that was.
+    /// Hands the events that workers record by the plan to this queue. A full queue is not waited for: what
+    /// does not fit is lost, and a later batch says how much.
     pub fn log_events(&mut self, queue: SyncSender<Batch>) {
         self.worker_set.log_events(queue);
     }
@@ -262,9 +264,9 @@ impl Crew {
         Ok(())
     }
 
-    /// A fleet is told long before it starts: what is used until then is not of the load. Returns the reports
-    /// of workers that have nothing to send, for example without clients: they are done before the others
-    /// begin.
+    /// Waits until the load starts. A fleet is told long before: what is used until then does not belong to
+    /// the load. Returns the reports of workers that have nothing to send, for example without clients: they
+    /// are done before the others begin.
     fn wait_for_start(
         &mut self,
         merge: &mut Merge,
@@ -292,7 +294,7 @@ impl Crew {
         grown.filter(|_| is_known).map(|bytes| bytes as f64 / self.usable as f64)
     }
 
-    /// Puts what the target says of itself onto the timeline of each step.
+    /// Puts the target's own metrics onto the timeline of each step.
     pub fn set_scrape(&mut self, scrape: Scrape) {
         self.scrape = Some(scrape);
     }
@@ -322,8 +324,8 @@ impl Crew {
         );
     }
 
-    /// Waits until every worker has reported what `pick` picks, those `picked` before included, merging
-    /// deltas meanwhile; less when interrupted. By worker.
+    /// Waits until every worker has reported what `pick` picks, counting the ones `picked` before, and merges
+    /// deltas meanwhile. Returns what was picked by worker: less when interrupted.
     fn gather<T>(
         &mut self,
         merge: &mut Merge,
@@ -350,7 +352,7 @@ impl Crew {
         Ok(picked)
     }
 
-    /// The next report, if there is one soon. Deltas are merged and shown on the way.
+    /// The next report, if one comes soon. Merges and shows deltas on the way.
     fn next_report(
         &mut self,
         merge: &mut Merge,
@@ -371,7 +373,7 @@ impl Crew {
         }
     }
 
-    /// Tells of every second, and in between how far it has come.
+    /// Tells the observer every second of the load, and the progress in between.
     fn show(&mut self, merge: &mut Merge, observer: &mut dyn Observer, phase: StepPhase) {
         let now_ns = clock::monotonic_ns();
         let mut is_due = now_ns.saturating_sub(self.shown_ns) >= PROGRESS_INTERVAL_NS;
@@ -394,7 +396,7 @@ impl Crew {
     }
 }
 
-/// The messages a worker sent, and when it was done, once it says so.
+/// The messages a worker sent, and when it was done, if the report says so.
 fn loaded(report: &Report) -> Option<(u64, u64)> {
     match report {
         Report::Loaded { sent, at_ns, .. } => Some((*sent, *at_ns)),

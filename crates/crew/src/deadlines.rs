@@ -13,19 +13,18 @@ use std::collections::HashMap;
 
 use load::{Connecting, Draining, Load};
 
-/// A worker that says nothing for this long is stuck.
+/// The silence after which a worker is stuck.
 pub(crate) const SILENCE_NS_MAX: u64 = 10_000_000_000;
-/// One that speaks but reports no progress is stuck after this time: it is longer, so that silence is noticed
-/// first.
+/// The time after which a worker that reports no progress is stuck: longer, so that silence is noticed first.
 const IDLENESS_NS_MAX: u64 = 15_000_000_000;
-/// A client that gets no answer tries this often (`engine`'s `TRIES_MAX`) without reporting it, and waits for
-/// its turn.
+/// How often a client without an answer tries (`engine`'s `TRIES_MAX`) without reporting it, and one more for
+/// the wait for its turn.
 const TRIES_MAX: u64 = 6;
 /// A closed loop whose clients have all lost their connection waits for them: the longest back-off is Action
 /// Cable's.
 const ABSENCE_NS_MAX: u64 = 60_000_000_000;
 const NS_PER_S: f64 = 1e9;
-/// At most this much of the time between two looks counts as listening.
+/// The most of the time between two checks that counts as listening.
 const LISTENED_NS_MAX: u64 = 50_000_000;
 /// How often workers are checked for being stuck.
 const CHECK_INTERVAL_NS: u64 = 500_000_000;
@@ -34,14 +33,14 @@ const CHECK_INTERVAL_NS: u64 = 500_000_000;
 #[derive(Debug)]
 pub(crate) struct DrainClock {
     looked_ns: u64,
-    /// The coordinator's clock, of which stands still what it did not listen.
+    /// The coordinator's clock, which stands still while it does not listen.
     listened_ns: u64,
     heard_ns: Option<u64>,
     silent_ns: u64,
 }
 
 impl DrainClock {
-    /// Listening begins now.
+    /// Begins to listen now.
     pub(crate) fn new(now_ns: u64) -> Self {
         Self { looked_ns: now_ns, listened_ns: now_ns, heard_ns: None, silent_ns: 0 }
     }
@@ -69,22 +68,23 @@ impl DrainClock {
     }
 }
 
-/// Until when a phase may go on at a worker that tells of nothing.
+/// How long a phase may go on at a worker that reports no progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhaseDeadline {
-    /// Before this moment there may be nothing to do.
+    /// The moment before which there may be nothing to do.
     pub(crate) from_ns: u64,
-    /// After it, something happens within this time of listening, or the phase is over.
+    /// The time of listening after it within which something happens, or the phase is over.
     pub(crate) idle_ns_max: u64,
 }
 
 impl PhaseDeadline {
-    /// Asks for something done at once.
+    /// The deadline of a phase that is done at once.
     pub(crate) fn at_once() -> Self {
         Self { from_ns: 0, idle_ns_max: IDLENESS_NS_MAX }
     }
 
-    /// This many workers connect their clients, at the pace asked for, and each client may take its time.
+    /// The deadline of growing: `workers` workers connect their clients, at the pace asked for, and each
+    /// client may take its time.
     pub(crate) fn growing(connecting: &Connecting, workers: usize) -> Self {
         // With workers in turn, one of them may connect the next client only after all others have connected
         // theirs.
@@ -94,7 +94,8 @@ impl PhaseDeadline {
         Self { from_ns: 0, idle_ns_max }
     }
 
-    /// They send, from `go_ns` on: until a known moment, or until all is answered or given up.
+    /// The deadline of loading: workers send from `go_ns` on, until a known moment, or until all is answered
+    /// or given up.
     pub(crate) fn loading(load: &Load, draining: Draining, go_ns: u64) -> Self {
         match load.duration_ns() {
             Some(duration_ns) => Self { from_ns: go_ns.saturating_add(duration_ns), ..Self::at_once() },
@@ -106,30 +107,30 @@ impl PhaseDeadline {
     }
 }
 
-/// Stuck workers: those that are to report and have not for that much listening. Workers that stand say
-/// something every second, whatever they are at.
+/// Detects stuck workers: workers that are to report and have not for some time of listening. Workers report
+/// every second, whatever they do.
 #[derive(Debug, Default)]
 pub(crate) struct StuckWorkers {
     looked_ns: u64,
     listened_ns: u64,
-    /// When all workers were looked at last, in time listened.
+    /// When all workers were last checked, in time listened.
     checked_ns: u64,
     /// When each worker was heard last, in time listened.
     heard_ns: HashMap<u16, u64>,
 }
 
 impl StuckWorkers {
-    /// Listening begins now.
+    /// Begins to listen now.
     pub(crate) fn new(now_ns: u64) -> Self {
         Self { looked_ns: now_ns, ..Self::default() }
     }
 
-    /// This one has said something.
+    /// Notes that a worker has reported.
     pub(crate) fn handle_report(&mut self, worker: u16) {
         self.heard_ns.insert(worker, self.listened_ns);
     }
 
-    /// One of these that is stuck: for longer than that.
+    /// One of these workers that has been stuck for longer than the limit.
     pub(crate) fn poll_stuck(
         &mut self,
         workers: impl IntoIterator<Item = u16>,

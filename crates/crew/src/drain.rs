@@ -19,9 +19,9 @@ use load::{Draining, Workload};
 
 use crate::merge::{Merge, Participants};
 
-/// An arrival is known this long after it: deltas come every 10 ms, and the crew looks every 20.
+/// Time after which an arrival is known here: deltas come every 10 ms, and the crew looks every 20.
 const HEARSAY_NS: u64 = 50_000_000;
-/// Silence counts as quiet after this many times the longest answer so far.
+/// Multiple of the longest answer so far after which silence counts as quiet.
 const LONGEST_ANSWERS: u64 = 3;
 
 /// The next action.
@@ -29,7 +29,7 @@ const LONGEST_ANSWERS: u64 = 3;
 pub(crate) enum Next {
     /// Wait for reports.
     Wait,
-    /// The window has ended; if it had before, then too early.
+    /// Close the window, which has ended; if it was closed before, that was too early.
     CloseWindow,
     /// The step is drained.
     Over,
@@ -46,16 +46,16 @@ pub(crate) struct Drain {
     began_ns: u64,
     /// The end at which the window was closed.
     closed_ns: Option<u64>,
-    /// The crew is about to close the window, or when it had done so: reports wait meanwhile, and that is no
-    /// quiet.
+    /// True while the crew is closing the window, or was when last polled: reports wait meanwhile, and that
+    /// is no quiet.
     is_closing: bool,
     looked_ns: u64,
-    /// How many clients were there when that was last looked at, and since when.
+    /// How many clients were there when last checked, and since when.
     present: (u64, u64),
 }
 
 impl Drain {
-    /// Everything is sent; draining begins now.
+    /// Begins to drain now that everything is sent.
     pub(crate) fn new(
         participants: Participants,
         draining: Draining,
@@ -152,7 +152,7 @@ fn of_present(merge: &Merge, of_workers: &BTreeMap<u16, u64>) -> u64 {
     of_workers.iter().filter(|(worker, _)| !merge.is_lost(**worker)).map(|(_, of_worker)| of_worker).sum()
 }
 
-/// How long no answer may be expected, by how long the longest took.
+/// How long to wait for an answer, by the longest so far.
 fn patience_ns(merge: &Merge) -> u64 {
     let figures = &merge.totals().figures;
     LONGEST_ANSWERS * figures.service.max_ns().max(figures.delivery.max_ns()).max(figures.join.max_ns())

@@ -12,10 +12,10 @@ pub enum Error {
     /// A worker could not be started.
     #[error("cannot start: {}", net::errors::told(.0))]
     Start(io::Error),
-    /// The agents of a fleet could not be had.
+    /// The agents of a fleet are not available.
     #[error(transparent)]
     Fleet(fleet::Error),
-    /// An agent of a fleet is gone, and not to be done without.
+    /// An agent of a fleet is gone, and the run ends with it.
     #[error("agent {agent} was lost: {why}")]
     Lost {
         /// Its name.

@@ -23,14 +23,13 @@ use stats::errors::{EXAMPLE_BYTES_MAX, ErrorKind};
 use account::{Account, Bounds, NS_PER_S, at_most};
 use fault::Fault;
 
-/// No worker does anything more often: a hundred times what one core can.
+/// Events per second beyond which a worker's report cannot be true: a hundred times what one core can do.
 const EVENTS_PER_S_MAX: u64 = 100_000_000;
-/// No worker receives more in a second: a hundred times what one core can.
+/// Bytes per second beyond which a worker's report cannot be true: a hundred times what one core can do.
 const BYTES_PER_S_MAX: u64 = 100_000_000_000;
-/// No reading of a worker's clock is further ahead than this; what a worker did may lie as much before the
-/// step.
+/// How far a worker's clock reading may be ahead; what a worker did may lie as much before the step.
 const AHEAD_NS_MAX: u64 = 60_000_000_000;
-/// Kinds of errors that a run may have, and words that a batch of events may use: there are fewer.
+/// Most kinds of errors of a run, and most names of a batch of events: there are fewer.
 const KINDS_MAX: usize = 256;
 /// The longest kind.
 const KIND_BYTES_MAX: usize = 64;
@@ -44,10 +43,11 @@ pub(crate) struct Examiner {
     workload: Workload,
     rooms: Arc<Rooms>,
     senders: Senders,
-    /// Clients do, or others in their place.
+    /// True if clients reconnect, or others in their place.
     comes_back: bool,
     records_events: bool,
-    /// The workers are this process's own, or its children: what cannot be is the server's doing.
+    /// True if the workers are this process's own, or its children: what cannot be is then the server's
+    /// doing.
     are_own: bool,
     epoch_ns: u64,
     order: Option<StepOrder>,
@@ -64,7 +64,7 @@ pub(crate) struct Examiner {
 }
 
 impl Examiner {
-    /// Nothing is ordered yet. The run has this many workers.
+    /// An examiner without an order yet, for a run of this many workers.
     pub(crate) fn new(plan: &Plan, workers: u16) -> Self {
         Self {
             workers,
@@ -92,7 +92,7 @@ impl Examiner {
         Self { are_own, ..self }
     }
 
-    /// A step is ordered at this moment.
+    /// Begins a step, which is ordered at this moment.
     pub(crate) fn begin(&mut self, order: StepOrder, now_ns: u64) {
         self.clients_max = self.clients_max.max(order.clients);
         let senders = order.load.senders(self.senders.clone());
@@ -103,7 +103,8 @@ impl Examiner {
         self.accounts.clear();
     }
 
-    /// The report, fit to be shown, if it can be true; else that its worker has failed.
+    /// Checks a report: returns it, fit to be shown, if it can be true, and otherwise a report that its
+    /// worker has failed.
     pub(crate) fn examine(&mut self, mut report: Report, now_ns: u64) -> Report {
         let worker = report.worker().unwrap_or_else(|| self.worker_of_events(&report));
         let judged = match &mut report {
@@ -249,15 +250,15 @@ impl Examiner {
         Ok(())
     }
 
-    /// Events do not say whose they are, but their clients do. Without a client there is nothing in them but
-    /// how many were lost, which is always fit to be shown; that a fleet's were asked for, its relay has
-    /// found out.
+    /// The worker of a report. Events do not name it, but their clients tell. Without a client, events say
+    /// only how many were lost, which may always be shown; a fleet's relay has checked that events were asked
+    /// for.
     fn worker_of_events(&self, report: &Report) -> u16 {
         let Report::Events(Batch { entries, .. }) = report else { return 0 };
         entries.first().map_or(0, |entry| (entry.client() % u32::from(self.workers.max(1))) as u16)
     }
 
-    /// Caps the events reported lost at those that can have been.
+    /// Caps the events reported lost at the number that can have been.
     fn events_lost(&mut self, lost: u64, now_ns: u64) -> u64 {
         let all_workers = u64::from(self.workers.max(1));
         let most = at_most(EVENTS_PER_S_MAX, now_ns, self.epoch_ns).saturating_mul(all_workers);
@@ -433,8 +434,7 @@ impl Examiner {
     }
 }
 
-/// Returns whether it can be a kind of errors: these are names given by throng or by the author of an app
-/// file.
+/// Returns whether a name can be a kind of errors: throng or the author of an app file gives these names.
 fn is_kind(name: &str) -> bool {
     (1..=KIND_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))

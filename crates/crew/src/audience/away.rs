@@ -18,9 +18,9 @@ pub(crate) struct Away {
     pub(crate) due: u64,
     /// Copies sent to clients while they were away, by kind of messages, those received included.
     pub(crate) of_says: Vec<u64>,
-    /// By how the connection ended, and how long its client was away.
+    /// Absences by how the connection ended, and by how long its client was away.
     pub(crate) absences: Vec<Absences>,
-    /// By how long ago a message had been sent when its receiver was back.
+    /// Copies by how long ago the message had been sent when its receiver was back.
     pub(crate) ages: Vec<Ages>,
 }
 
@@ -72,7 +72,7 @@ impl Away {
     }
 }
 
-/// The longest of a class; the last has none.
+/// The longest time of a class; `None` for the last.
 fn limit(class: usize) -> Option<u64> {
     AGES_NS.get(class).copied()
 }

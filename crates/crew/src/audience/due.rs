@@ -13,9 +13,9 @@ use super::said::Said;
 pub(crate) struct Due {
     /// Copies.
     pub(crate) copies: u64,
-    /// The ones under way to clients when they left.
+    /// Copies under way to clients when these left.
     pub(crate) left_behind: u64,
-    /// Beside them, to clients that were away.
+    /// Copies to clients that were away, counted apart.
     pub(crate) offline: u64,
 }
 

@@ -14,12 +14,12 @@ type Changes = Vec<(u64, i64)>;
 
 /// The members present in the rooms of a step, over time.
 pub(super) struct MembershipTimeline<'a> {
-    /// Clients whose workers are there.
+    /// Clients of the workers whose books are there.
     room_index: &'a RoomIndex<'a>,
     /// Changes by room; and when members left.
     changes: HashMap<Room, Changes>,
     left_ns: HashMap<Room, Vec<u64>>,
-    /// By role, if there are any: members of the rooms, and how these changed.
+    /// Members of the rooms by role, if there are roles, and how these changed.
     members_of_roles: HashMap<(Room, usize), u32>,
     changes_of_roles: HashMap<(Room, usize), Changes>,
 }
@@ -63,7 +63,7 @@ impl<'a> MembershipTimeline<'a> {
         (until(to_ns) - until(from_ns)) as u32
     }
 
-    /// How many of them had each role; nothing without roles.
+    /// How many of these members had each role; empty without roles.
     pub(super) fn of_roles_at(&self, kind: u16, client: u32, at_ns: u64) -> impl Iterator<Item = u32> {
         let room = (kind, self.room_index.census(kind).room(client));
         (0..self.room_index.roles()).map(move |role| {

@@ -15,7 +15,7 @@ pub(crate) struct People {
     pub(crate) rooms: Arc<Rooms>,
     /// The step's number.
     pub(crate) step: u16,
-    /// Over all workers.
+    /// Number of clients over all workers.
     pub(crate) clients: u32,
     /// The workers of the run, lost ones included.
     pub(crate) workers: u16,
@@ -29,7 +29,7 @@ pub(super) struct RoomIndex<'a> {
     role_assignment: RoleAssignment,
     /// Each worker's broadcasts.
     sent: HashMap<u16, &'a [SentBroadcast]>,
-    /// By kind of rooms.
+    /// Members of rooms, by kind of rooms.
     pub(super) censuses: Vec<Census>,
 }
 

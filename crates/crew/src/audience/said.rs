@@ -13,7 +13,7 @@ pub(super) struct Said<'a> {
     sent: Vec<SentRow>,
 }
 
-/// One of them: its kind of rooms, room, moment, name and sender.
+/// A broadcast's row: its kind of rooms, room, time of sending, name and sender.
 type SentRow = (u16, u32, u64, Name, u32);
 
 impl<'a> Said<'a> {

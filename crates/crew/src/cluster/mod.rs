@@ -30,11 +30,11 @@ use crate::fleet::bus::{Bus, runtime};
 use crate::fleet::{Error, Nats, name};
 use parts::{Joiner, MESSAGE_BYTES_MAX, Splitter};
 
-/// How often the connection is looked at.
+/// How often the connection is checked.
 const TICK: Duration = Duration::from_millis(200);
-/// Messages of our servers that wait to be published; then the servers' own queues fill.
+/// Most messages of our servers that wait to be published; beyond it, the servers' own queues fill.
 const WAITING_MAX: usize = 64;
-/// Bytes that wait for one of our servers.
+/// Most bytes that wait for one of our servers.
 const QUEUED_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one read.
 const READ_BYTES: usize = 64 << 10;
@@ -51,15 +51,15 @@ pub struct Cluster {
 pub struct Lost {
     /// Messages of our servers that NATS did not take.
     pub unsent: u64,
-    /// Parts of messages that others published and did not come.
+    /// Parts of messages from other servers that never came.
     pub unheard: u64,
-    /// Messages of others that our servers did not take.
+    /// Messages of other servers that our servers did not take.
     pub undelivered: u64,
 }
 
 impl Cluster {
-    /// Joins the cluster of that name with this many servers, which are to be given the sockets. `say` is
-    /// told what happens to the connection.
+    /// Joins the cluster of that name with this many servers, which are to be given the sockets. `say` gets
+    /// notices about the connection.
     ///
     /// # Errors
     /// NATS cannot be reached at first; the name is none; no sockets or threads.
@@ -96,7 +96,7 @@ impl Cluster {
         Ok((Cluster { leave: Some(leave), thread: Some(thread) }, theirs))
     }
 
-    /// Leaves, and says what was lost.
+    /// Leaves the cluster, and returns what was lost.
     pub fn leave(mut self) -> Lost {
         self.end()
     }
@@ -207,7 +207,7 @@ impl Outbox {
         Ok(Self { queue, queued_bytes })
     }
 
-    /// Queues a message; false: the server is too far behind, or gone.
+    /// Queues a message. Returns false if the server is too far behind, or gone.
     fn put(&self, message: &Arc<[u8]>) -> bool {
         let queued = self.queued_bytes.load(Ordering::Relaxed);
         // One server that does not read must not fill the memory of all.
@@ -219,7 +219,7 @@ impl Outbox {
     }
 }
 
-/// Hands on what a server says, until it ends.
+/// Hands on the messages of a server, until it ends.
 async fn read(stream: Arc<UnixStream>, saying: Sender<Vec<u8>>) {
     let (mut buffer, mut partial) = (vec![0; READ_BYTES], Vec::new());
     loop {
@@ -254,7 +254,7 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
-/// Writes what is queued for a server, until that is gone.
+/// Writes what is queued for a server, until the server is gone.
 async fn write(
     stream: Arc<UnixStream>,
     mut queued: UnboundedReceiver<Arc<[u8]>>,

@@ -51,27 +51,27 @@ impl Splitter {
     }
 }
 
-/// The receivers' end. Everything that it is given may be anything.
+/// The receivers' end. Its input may be anything.
 #[derive(Default)]
 pub(super) struct Joiner {
     senders: HashMap<u64, Sender>,
-    /// Parts heard so far: the time on the senders' clock.
+    /// Number of parts received so far, which serves as a clock of senders.
     heard: u64,
     unfinished_bytes: usize,
-    /// Parts that did not come, or were none.
+    /// Parts that did not come, or were malformed.
     pub(super) lost: u64,
 }
 
 struct Sender {
     next: u64,
-    /// When it was last heard.
+    /// When the sender was last heard, in parts received.
     heard: u64,
-    /// Empty between messages.
+    /// The message so far; empty between messages.
     message: Vec<u8>,
 }
 
 impl Joiner {
-    /// Takes a part; gives the message that it completes.
+    /// Takes a part, and returns the message that it completes.
     pub(super) fn handle(&mut self, part: &[u8]) -> Option<Vec<u8>> {
         let Some((number, sender, ends, bytes)) = read(part) else {
             self.lost = self.lost.saturating_add(1);

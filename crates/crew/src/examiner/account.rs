@@ -29,7 +29,7 @@ pub(super) struct Account {
 /// Bounds of a worker's work in the step by now.
 pub(super) struct Bounds {
     pub(super) share: u64,
-    /// Over all workers.
+    /// Clients over all workers.
     pub(super) clients: u64,
     pub(super) connects: u64,
     pub(super) sent: u64,
@@ -124,8 +124,7 @@ impl Account {
     }
 }
 
-/// Returns whether what is told of single kinds of messages, and of single roles, is no more than what is
-/// told of all.
+/// Returns whether the counts of single kinds of messages, and of single roles, are no more than the totals.
 pub(super) fn are_parts(delta: &Delta) -> bool {
     let sum = |parts: &mut dyn Iterator<Item = u64>| parts.fold(0, u64::saturating_add);
     let Delta { says, roles, figures, .. } = delta;
@@ -139,7 +138,7 @@ pub(super) fn are_parts(delta: &Delta) -> bool {
         && sum(&mut roles.iter().map(|role| role.delivery.count())) <= figures.delivery.count()
 }
 
-/// The most that `per_s` allows since then, with one second to spare.
+/// The most that `per_s` allows since `since_ns`, with one second to spare.
 pub(super) fn at_most(per_s: u64, now_ns: u64, since_ns: u64) -> u64 {
     let elapsed_ns = now_ns.saturating_sub(since_ns) + NS_PER_S;
     let most = u128::from(elapsed_ns) * u128::from(per_s) / u128::from(NS_PER_S);

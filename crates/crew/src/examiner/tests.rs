@@ -91,7 +91,7 @@ fn plausible_reports_are_believed() {
     }
 }
 
-/// Changes what worker 1 says when it has sent everything.
+/// Changes the delta of worker 1 when it has sent everything.
 fn in_load(change: impl Fn(&mut Delta)) -> impl Fn(&mut Report) {
     move |report| match report {
         Report::Delta(delta) if delta.worker == 1 && delta.counts.sent > 0 => change(delta),

@@ -33,7 +33,7 @@ pub struct Nats {
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// Without what is secret.
+/// Shows NATS without its secrets.
 impl fmt::Debug for Nats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Nats").field(&self.address()).finish()
@@ -49,12 +49,12 @@ enum Login {
 }
 
 impl Nats {
-    /// Its URL without secrets.
+    /// The URL without secrets.
     pub(crate) fn address(&self) -> String {
         self.read().map_or_else(|_| "the NATS that was named".to_owned(), |(url, _)| url.to_string())
     }
 
-    /// Its host and port.
+    /// The host and port.
     ///
     /// # Errors
     /// What is expected instead.
@@ -71,7 +71,7 @@ impl Nats {
         self.options().map(drop)
     }
 
-    /// The URL to connect to, and how; or why not, in words.
+    /// The URL to connect to, and the options; or an error for the user.
     pub(crate) fn options(&self) -> Result<(String, ConnectOptions), String> {
         let (url, login) = self.read()?;
         let ways = [login != Login::Nobody, self.creds.is_some(), self.nkey.is_some()];

@@ -22,18 +22,18 @@ use super::presence::{AgentPresence, Subscriptions};
 use super::seal::AgentKey;
 use crate::server_reading::ServerReading;
 
-/// How often an agent looks around.
+/// How often an agent checks for an interrupt and for lost links.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Why an agent leaves a coordinator that asks for what cannot be meant.
+/// Why an agent leaves a coordinator that breaks the protocol.
 const NONSENSE: &str = "its coordinator talks nonsense";
 
-/// Why there is no more to do for a coordinator.
+/// Why an agent's work for a coordinator ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClaimEnd {
-    /// It needs the agent no more.
+    /// The coordinator no longer needs the agent.
     Done,
-    /// It asks for what cannot be meant.
+    /// The coordinator breaks the protocol.
     ProtocolViolation,
 }
 
@@ -41,19 +41,19 @@ pub(super) enum ClaimEnd {
 pub struct AgentOptions<'a> {
     /// NATS's address.
     pub nats: Nats,
-    /// How it is called.
+    /// The agent's name.
     pub name: String,
     /// Its labels.
     pub labels: Labels,
-    /// The key that it obeys alone.
+    /// The only key that it obeys.
     pub key: Option<AgentKey>,
     /// Asks whether to leave.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// Is told what happens, a line each.
+    /// Prints what happens, a line each.
     pub log: &'a dyn Fn(&str),
 }
 
-/// An agent's work for one claim. Dropped, it ends, and waits for that.
+/// An agent's work for one claim. A drop ends the work, and waits for that.
 pub(super) trait Work {
     /// The name of its unit of work, for the log.
     const WHOLE: &'static str;
@@ -68,22 +68,22 @@ pub(super) trait Work {
     /// The way to its coordinator.
     fn link(&mut self) -> &mut Link;
 
-    /// Does what is asked.
+    /// Carries out an order.
     ///
     /// # Errors
     /// Why there is no more to do.
     fn handle_order(&mut self, order: Self::Order) -> Result<(), ClaimEnd>;
 
-    /// Waits for what there is to tell.
+    /// Waits for the next news.
     async fn next_news(&mut self) -> Option<Self::News>;
 
-    /// Tells it.
+    /// Sends news to the coordinator.
     fn handle_news(&mut self, news: Self::News);
 
-    /// Tells why the agent leaves.
+    /// Tells the coordinator why the agent leaves.
     fn handle_leaving(&mut self, why: &str);
 
-    /// Time has passed.
+    /// Handles the time that has passed.
     fn handle_tick(&mut self, _now_ns: u64) {}
 
     /// Sends what is due.
@@ -91,7 +91,7 @@ pub(super) trait Work {
         self.link().pump(bus, now_ns).await;
     }
 
-    /// Memory of its processes that is load, if it can be read.
+    /// Memory of the processes that make the load, if it can be read.
     fn rss_bytes(&self) -> Option<u64> {
         None
     }
@@ -205,8 +205,8 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
         }
     }
 
-    /// An empty question is for a quick look, any other for a whole one; the answer is empty when nothing
-    /// runs.
+    /// Answers a question for the server's usage: an empty question asks for a quick reading, any other for a
+    /// whole one. The answer is empty when nothing runs.
     async fn handle_look(&mut self, question: &Message) {
         let look = self.work.as_mut().and_then(|work| work.look(!question.payload.is_empty()));
         let bytes = look.map(|look| postcard::to_stdvec(&look).expect("our looks can be encoded"));
@@ -228,7 +228,7 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
         }
     }
 
-    /// Leaves the run, and says so to its coordinator.
+    /// Leaves the run, and tells its coordinator.
     async fn leave(&mut self, why: &str) {
         if let Some(work) = &mut self.work {
             work.handle_leaving(why);

@@ -26,7 +26,7 @@ pub struct AgentState {
     pub workers: Range<u16>,
     /// Clients that its processes may have.
     pub clients_max: u64,
-    /// Its workers stand.
+    /// True once its workers are ready.
     pub is_ready: bool,
     /// The offset it adds to its clock, and how wrong that may be by now.
     pub offset: Option<Offset>,
@@ -50,13 +50,13 @@ pub(super) struct AgentLink {
     pub(super) phase: Phase,
     pub(super) exchanges: Exchanges,
     pub(super) beat_ns: u64,
-    /// The last beat has not been answered yet.
+    /// True if the last beat has not been answered yet.
     pub(super) awaits_answer: bool,
     pub(super) segments: Vec<Segment>,
     processes: usize,
 }
 
-/// Every agent's part of the run, by how many workers each has.
+/// Every agent's part of the run, by each agent's number of workers.
 ///
 /// # Errors
 /// There would be more workers than a run can have.
@@ -90,8 +90,8 @@ pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Resu
 }
 
 impl AgentLink {
-    /// An agent that has been claimed for this part of a run; `clients_max`: of the whole run, if that is
-    /// known.
+    /// The link to an agent that has been claimed for this part of a run; `clients_max` is for the whole run,
+    /// if it is known.
     pub(super) fn new(hello: Hello, link: Link, segments: Vec<Segment>, clients_max: Option<u64>) -> Self {
         let clients_each = clients_max.unwrap_or(0).div_ceil(segments[0].workers.into());
         let processes = hello.capacity().processes(segments.len(), clients_each);
@@ -107,7 +107,7 @@ impl AgentLink {
         }
     }
 
-    /// It hears that it is released, and no more: one that does not hear it is free by its lease.
+    /// Releases the agent, which hears no more: an agent that does not hear even that is free by its lease.
     pub(super) async fn dismiss(&mut self, bus: &Bus, now_ns: u64) {
         self.phase = Phase::Lost;
         self.link.send(&Down::Release);
@@ -138,9 +138,9 @@ impl AgentLink {
         self.segments.iter().any(|segment| segment.worker == worker)
     }
 
-    /// Returns whether a report can be this agent's: of its own workers, or their clients. Whether it can be
-    /// true, the crew finds out. Events without one say nothing of whose they are: that they were not asked
-    /// for is found out here, where it is known.
+    /// Returns whether a report can be this agent's: of its own workers, or their clients. The crew checks
+    /// whether it can be true. Events without a client do not show whose they are; here it is checked that
+    /// events were asked for.
     pub(super) fn may_say(&self, report: &Report, plan: &Plan, workers: u16) -> bool {
         match report {
             Report::Events(batch) => {

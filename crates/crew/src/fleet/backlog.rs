@@ -17,14 +17,14 @@ const EVENTS_MAX: usize = 1 << 20;
 #[derive(Default)]
 pub(crate) struct Backlog {
     reports: VecDeque<Report>,
-    /// Events in them.
+    /// Events in the messages.
     events: usize,
     /// Events given up since the last batch that was taken.
     lost: u64,
 }
 
 impl Backlog {
-    /// Takes a report that has to wait, and gives back any other.
+    /// Takes a report that has to wait, and returns any other.
     pub(crate) fn add(&mut self, report: Report) -> Option<Report> {
         match report {
             Report::Events(batch) if self.events + batch.entries.len() > EVENTS_MAX => {
@@ -56,7 +56,7 @@ impl Backlog {
         self.reports.push_back(Report::Events(Batch { lost, ..batch }));
     }
 
-    /// The next to go out.
+    /// The next report to go out.
     pub(crate) fn poll(&mut self) -> Option<Report> {
         let report = self.reports.pop_front()?;
         if let Report::Events(batch) = &report {

@@ -14,11 +14,12 @@ use super::access::Nats;
 use super::seal::SEAL_BYTES;
 use super::transport::Part;
 
-/// Time to connect, and to be answered.
+/// Timeout of connecting, and of an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two attempts to connect again: well within the lease, so that a restart of NATS costs nothing.
+/// Time between two attempts to connect again: well within the lease, so that a restart of NATS costs
+/// nothing.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
-/// A bus that does not take a packet in this time has lost it.
+/// The time after which a packet that the bus does not take is lost.
 const PUBLISH_TIMEOUT: Duration = Duration::from_millis(100);
 /// Bytes of a packet besides its part: five numbers of ten bytes, and to spare, and a signature.
 pub(crate) const PACKET_OVERHEAD: usize = 64 + SEAL_BYTES;
@@ -41,11 +42,11 @@ pub(crate) struct Packet {
 /// Contents of a packet.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
-    /// The coordinator is there; sent at this time of its clock.
+    /// A beat of the coordinator, sent at this time of its clock.
     Beat { sent_ns: u64 },
-    /// An agent's answer to that, with its own clock's time, and its memory if that can be read.
+    /// An agent's answer to a beat, with its own clock's time, and its memory if that can be read.
     Answer { sent_ns: u64, here_ns: u64, rss_bytes: Option<u64> },
-    /// Nothing but what the packet acknowledges.
+    /// No content: the packet only acknowledges.
     Ack,
     /// Part of a message.
     Part { number: u32, last: bool, bytes: Vec<u8> },
@@ -58,18 +59,18 @@ impl From<Part> for Content {
 }
 
 impl Packet {
-    /// As it goes over the bus.
+    /// The packet as it goes over the bus.
     pub(crate) fn write(&self) -> Vec<u8> {
         postcard::to_stdvec(self).expect("our packets can be encoded")
     }
 
-    /// Reads a packet of this session; anything else is none.
+    /// Reads a packet of this session; `None` for anything else.
     pub(crate) fn read(bytes: &[u8], session: u64) -> Option<Packet> {
         postcard::from_bytes(bytes).ok().filter(|packet: &Packet| packet.session == session)
     }
 }
 
-/// A connection that finds its way back.
+/// A connection to NATS that reconnects by itself.
 #[derive(Clone)]
 pub(crate) struct Bus {
     client: Client,
@@ -97,7 +98,7 @@ impl Bus {
         self.client.max_payload()
     }
 
-    /// Hears what is published there from now on.
+    /// Subscribes to a subject from now on.
     pub(crate) async fn subscribe(&self, subject: String) -> Result<Subscriber, Error> {
         let heard = self.client.subscribe(subject).await.map_err(|error| Error::Lost(error.to_string()))?;
         self.flush().await?;
@@ -116,7 +117,7 @@ impl Bus {
         self.client.connection_state() == State::Connected
     }
 
-    /// Publishes, if the bus takes it soon, and says whether it did: those that have to be sure use a
+    /// Publishes, if the bus takes it soon, and returns whether it did: messages that must arrive use a
     /// transport.
     pub(crate) async fn publish(&self, subject: &str, payload: Vec<u8>) -> bool {
         if !self.is_connected() {

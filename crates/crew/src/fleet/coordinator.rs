@@ -18,9 +18,9 @@ use super::relay::{Order, Relay};
 
 /// How often the wait for agents checks whether the user has interrupted.
 const LOOK: Duration = Duration::from_millis(20);
-/// Agents that have been claimed stand by then.
+/// Timeout for claimed agents to be ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Reports that wait for the crew. When this many do, what agents send is dropped, and sent again later.
+/// Most reports that wait for the crew. Beyond it, what agents send is dropped, and sent again later.
 const REPORTS_WAITING_MAX: usize = 512;
 
 /// A run's agents on other machines.
@@ -74,17 +74,17 @@ impl Fleet {
         }
     }
 
-    /// Tells every agent. Before a step, each learns anew how far its clock is from ours.
+    /// Sends a command to every agent. Before a step, each learns anew how far its clock is from ours.
     pub(crate) fn send(&mut self, command: &Command) {
         let _ = self.orders.send(Order::Command(command.clone()));
     }
 
-    /// Does without the agent of this worker from now on: it is released, and hears no more.
+    /// Releases the agent of this worker, which hears no more.
     pub(crate) fn dismiss(&self, worker: u16) {
         let _ = self.orders.send(Order::Dismiss(worker));
     }
 
-    /// The state of each.
+    /// The state of each agent.
     pub(crate) fn states(&self) -> MutexGuard<'_, Vec<AgentState>> {
         self.states.lock().expect("the relay does not panic")
     }

@@ -18,18 +18,18 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
-    /// Seals for the other end, by the public part of its key; `None`: it is not a key.
+    /// An envelope for the other end, by the public part of its key; `None` if that is not a key.
     pub(super) fn new(own: &Arc<XKey>, other: &str) -> Option<Envelope> {
         let other = XKey::from_public_key(other).ok()?;
         Some(Envelope { own: Arc::clone(own), other: other.into() })
     }
 
-    /// The message, for the other end alone.
+    /// Seals a message for the other end alone.
     pub(super) fn seal(&self, message: &[u8]) -> Vec<u8> {
         self.own.seal(message, &self.other).expect("our own key has both its parts")
     }
 
-    /// A message of the other end; `None`: it is none, or was changed.
+    /// Opens a message of the other end; `None` if it is not one, or was changed.
     pub(super) fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
         self.own.open(sealed, &self.other).ok()
     }

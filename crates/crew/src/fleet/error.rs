@@ -1,4 +1,4 @@
-//! Why nothing came of a fleet.
+//! Why a fleet could not be used.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::unfit::Unfit;
 
-/// Why nothing came of a fleet.
+/// Why a fleet could not be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Error {
     /// NATS cannot be reached.
@@ -32,7 +32,7 @@ pub enum Error {
     /// Not enough agents are free.
     #[error("{}", too_few(*free, *needed, unfit))]
     TooFew {
-        /// How many are.
+        /// How many are free.
         free: usize,
         /// How many were asked for.
         needed: usize,
@@ -58,7 +58,7 @@ pub enum Error {
         /// Its message.
         why: String,
     },
-    /// No thread or file could be had.
+    /// No thread or file is available.
     #[error("cannot start: {0}")]
     Start(String),
 }

@@ -18,11 +18,11 @@ use super::link::Link;
 use super::seal::{FleetKey, Seal};
 use super::unfit::Unfit;
 
-/// Agents that are there answer within this.
+/// The time within which agents that are there answer a call.
 const CALL_TIME: Duration = Duration::from_millis(700);
-/// Between two calls for agents that are waited for: without any agent, NATS says so at once.
+/// Time between two calls for agents that are waited for: without any agent, NATS says so at once.
 const CALL_INTERVAL: Duration = Duration::from_millis(100);
-/// Agents answer a claim within this, or do not work for us.
+/// The time within which agents answer a claim, or do not work for us.
 const CLAIM_TIME: Duration = Duration::from_secs(2);
 
 /// The agents that are wanted.
@@ -30,13 +30,13 @@ const CLAIM_TIME: Duration = Duration::from_secs(2);
 pub struct AgentSelection {
     /// NATS's address.
     pub nats: Nats,
-    /// How many; `None`: all that there are.
+    /// How many agents; `None` for all that there are.
     pub agents: Option<usize>,
     /// Labels they must have.
     pub labels: Labels,
-    /// How long to wait for them.
+    /// How long to wait for the agents.
     pub wait: Duration,
-    /// Worker threads of each, instead of what it would have.
+    /// Worker threads of each agent, in place of its own choice.
     pub threads: Option<u16>,
     /// The most clients that a step will have, or the first step's, where there is no most; `None` if that is
     /// not known.
@@ -176,7 +176,7 @@ pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<
     Err(Error::Agents(why))
 }
 
-/// Why an agent cannot work for the run; `None`: it can.
+/// Why an agent cannot work for the run; `None` if it can.
 fn why_not(hello: &Hello, wanted: &AgentSelection) -> Option<Unfit> {
     if hello.version != VERSION {
         return Some(Unfit::Version(hello.version.clone()));
@@ -202,7 +202,7 @@ fn too_few(found: &[Hello], free: usize, wanted: &AgentSelection) -> Error {
     Error::TooFew { free, needed: wanted.agents.unwrap_or(1), unfit: unfit.collect() }
 }
 
-/// Claims all of them. A refusal is an error; the agents that accepted are returned with it, to be released.
+/// Claims all agents. A refusal is an error; the agents that accepted are returned with it, to be released.
 pub(super) async fn claim(
     bus: &Bus,
     run: &str,

@@ -17,7 +17,7 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 /// The subject where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";
 
-/// No agent has more workers.
+/// The most workers of an agent.
 pub const WORKERS_MAX: u16 = 1_024;
 
 /// The longest introduction that is read.
@@ -74,27 +74,27 @@ pub(crate) enum Call {
 pub struct Hello {
     /// The version of the agent and of its messages.
     pub version: String,
-    /// Made up when it started: names the subjects that it listens to.
+    /// The agent's id, made when it started: it names the subjects that the agent listens to.
     pub id: String,
-    /// As it is called.
+    /// The agent's name.
     pub name: String,
     /// Its labels.
     #[serde(default)]
     pub labels: Labels,
     /// Worker threads it would have.
     pub threads: u16,
-    /// Clients that one process of it may have.
+    /// Clients that one of its processes may have.
     pub clients_per_process: u32,
     /// The run that it works for.
     #[serde(default)]
     pub run: Option<String>,
-    /// Its introduction as a target agent; `None`: it loads servers.
+    /// Its introduction as a target agent; `None` if it loads servers.
     #[serde(default)]
     pub host: Option<HostHello>,
-    /// The public part of the key to which what it is told is sealed.
+    /// The public part of the key to which messages to it are sealed.
     #[serde(default)]
     pub sealed_to: String,
-    /// The key that it obeys; `None`: it obeys any coordinator that reaches it.
+    /// The key that it obeys; `None` if it obeys any coordinator that reaches it.
     #[serde(default)]
     pub lock: Option<ClaimChallenge>,
 }
@@ -118,7 +118,7 @@ pub struct HostHello {
 }
 
 impl Hello {
-    /// Returns whether what it says can be true: it came over a network.
+    /// Returns whether an introduction can be true: it came over a network.
     fn is_sound(&self) -> bool {
         let lock_words = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
         // Agents of earlier versions have no such key.
@@ -156,25 +156,25 @@ pub(crate) struct Claim {
     pub(crate) run: String,
     /// The agent's number in the run.
     pub(crate) index: u16,
-    /// Marks what belongs to this claim.
+    /// Marks packets that belong to this claim.
     pub(crate) session: u64,
     /// The public part of the key with which what follows is sealed.
     #[serde(default)]
     pub(crate) sealed_by: String,
-    /// By the key that the agent obeys, if it obeys one alone.
+    /// The signature by the key that the agent obeys, if it obeys only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signature: Option<Vec<u8>>,
 }
 
-/// Its answer.
+/// An agent's answer to a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClaimAnswer {
-    /// Why not; absent: it does.
+    /// Why the agent refuses; `None` if it accepts.
     #[serde(default)]
     pub(crate) refused: Option<String>,
 }
 
-/// Says to a coordinator which key an agent obeys.
+/// Tells a coordinator which key an agent obeys.
 pub(crate) fn wants_key(key: &str) -> String {
     format!("wants orders signed by the key {key}")
 }
@@ -184,7 +184,7 @@ pub(crate) fn write(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).expect("our messages can be encoded")
 }
 
-/// Reads an introduction; `None`: it is none, or too long.
+/// Reads an introduction; `None` if it is malformed or too long.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     (bytes.len() <= INTRODUCTION_BYTES_MAX).then(|| serde_json::from_slice(bytes).ok())?
 }

@@ -18,11 +18,11 @@ use super::talk::{Brief, Down, Up};
 use super::{Error, sense};
 use crate::local::{Capacity, Local};
 
-/// Deltas are held back this long, to go out as one: while draining, workers report a hundred times a second.
+/// How long deltas are held back, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
 /// The duration of a row.
 const ROW_NS: u64 = 1_000_000_000;
-/// Reports that wait for the agent's loop. When this many do, or the link is full, workers accumulate what
+/// Most reports that wait for the agent's loop. Beyond it, or while the link is full, workers accumulate what
 /// they have.
 const REPORTS_WAITING_MAX: usize = 64;
 
@@ -64,16 +64,16 @@ struct Job<'a> {
     /// Its workers' parts of the run, and the clients that they may have together.
     segments: Vec<Segment>,
     clients_max: u64,
-    /// Steps of the run may be storms.
+    /// True if steps of the run may be storms.
     may_storm: bool,
-    /// By worker.
+    /// Deltas that are held back, by worker.
     deltas: BTreeMap<u16, Delta>,
     bundled_ns: u64,
     backlog: Backlog,
 }
 
 impl<'a> Job<'a> {
-    /// The work is to come.
+    /// A job without work yet.
     fn new(resources: &'a AgentResources<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS_WAITING_MAX);
         let (deltas, backlog) = (BTreeMap::new(), Backlog::default());
@@ -175,7 +175,8 @@ impl Work for Job<'_> {
         }
     }
 
-    /// Nothing while the link is full: it is asked again with the next acknowledgement, or tick.
+    /// Waits for the next report, and pends while the link is full: it is asked again with the next
+    /// acknowledgement, or tick.
     async fn next_news(&mut self) -> Option<Report> {
         if self.link.is_full() {
             return std::future::pending().await;
@@ -183,8 +184,8 @@ impl Work for Job<'_> {
         self.reports.recv().await
     }
 
-    /// A worker reports: a delta waits a little for the next, events until the link has room, and anything
-    /// else goes out after what was reported before it.
+    /// Takes a worker's report. A delta waits a little for the next, events until the link has room; any
+    /// other report goes out after what was reported before it.
     fn handle_news(&mut self, report: Report) {
         match report {
             Report::Delta(delta) => match self.deltas.get_mut(&delta.worker) {
@@ -235,15 +236,15 @@ impl Work for Job<'_> {
         }
     }
 
-    /// The workers' processes, this one included.
+    /// Memory of the workers' processes, including this one.
     fn rss_bytes(&self) -> Option<u64> {
         self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().ok(), Local::rss_bytes)
     }
 }
 
 impl Drop for Job<'_> {
-    /// Reports are no longer waited for, so that workers and their processes can end. The clock was its
-    /// coordinator's.
+    /// Stops waiting for reports, so that workers and their processes can end, and resets the clock, which
+    /// was the coordinator's.
     fn drop(&mut self) {
         self.reports.close();
         while self.reports.try_recv().is_ok() {}

@@ -10,8 +10,8 @@ use super::seal::Seal;
 use super::talk::LEASE_NS;
 use super::transport::{Part, ProtocolViolation, Transport};
 
-/// After this many parts they are acknowledged at once, so that an end that sends much need not wait for the
-/// next beat.
+/// Parts after which an acknowledgement goes out at once, so that an end that sends much need not wait for
+/// the next beat.
 const ACK_PARTS: u32 = 8;
 
 /// One end of a link.
@@ -20,18 +20,18 @@ pub(crate) struct Link {
     subject: String,
     session: u64,
     transport: Transport,
-    /// The part that the other end was last told to be expected.
+    /// The next expected part, as the other end was last told.
     told: u32,
     heard_ns: u64,
     /// Signs what goes out.
     signs: Option<Seal>,
-    /// Has to have signed what comes in.
+    /// Checks the signatures of what comes in.
     obeys: Option<Seal>,
 }
 
 /// Something received.
 pub(crate) enum Incoming<T> {
-    /// Nothing of the link's, or only half of something.
+    /// Nothing for this link, or only a part of a message.
     Nothing,
     /// The other end is there.
     Beat(Content),
@@ -66,7 +66,7 @@ impl Link {
         Self { obeys: seal, ..self }
     }
 
-    /// A message for the other end: goes out with the next [`pump`](Self::pump).
+    /// Queues a message for the other end, which goes out with the next [`pump`](Self::pump).
     pub(crate) fn send(&mut self, message: &impl Serialize) {
         self.transport.send(message);
     }
@@ -81,7 +81,7 @@ impl Link {
         }
     }
 
-    /// Sends this at once, and with it what has arrived here.
+    /// Sends this content at once, with an acknowledgement of what has arrived here.
     pub(crate) async fn put(&mut self, bus: &Bus, content: Content) {
         self.told = self.transport.expected();
         let packet = Packet { session: self.session, ack: self.told, content }.write();
@@ -89,7 +89,7 @@ impl Link {
         bus.publish(&self.subject, packet).await;
     }
 
-    /// Takes in what the bus brought.
+    /// Handles a packet from the bus.
     pub(crate) fn handle<T: DeserializeOwned>(
         &mut self,
         bytes: &[u8],
@@ -145,7 +145,7 @@ impl Link {
         self.transport.is_full()
     }
 
-    /// Returns whether everything has arrived there.
+    /// Returns whether everything has arrived at the other end.
     pub(crate) fn is_idle(&self) -> bool {
         self.transport.is_idle()
     }

@@ -9,15 +9,15 @@ use std::collections::VecDeque;
 
 /// Exchanges that are remembered.
 const SAMPLES: usize = 16;
-/// Two clocks of a quartz each drift apart by at most this much while NTP keeps them in step.
+/// The most by which two quartz clocks drift apart while NTP keeps them in step.
 const DRIFT_PER_NS: f64 = 50e-6;
 
 /// The offset of another clock: add `offset_ns` to its reading to get ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// Ours minus the other.
+    /// Our clock minus the other.
     pub offset_ns: i64,
-    /// How wrong that may be.
+    /// The most that the offset may be wrong.
     pub error_ns: u64,
 }
 
@@ -43,7 +43,7 @@ impl Exchanges {
         self.samples.push_back((back_ns, Offset { offset_ns, error_ns }));
     }
 
-    /// How many there have been, of those that are remembered.
+    /// Number of exchanges that are remembered.
     pub(crate) fn count(&self) -> usize {
         self.samples.len()
     }
@@ -63,7 +63,7 @@ impl Exchanges {
         Some(Offset { offset_ns, error_ns: best.error_ns + best.offset_ns.abs_diff(offset_ns) })
     }
 
-    /// The best of them, as of `now_ns`.
+    /// The best offset, as of `now_ns`.
     fn best(&self, now_ns: u64) -> Option<Offset> {
         let aged = self.samples.iter().map(|&(at_ns, sample)| {
             let drift_ns = (now_ns.saturating_sub(at_ns) as f64 * DRIFT_PER_NS) as u64;

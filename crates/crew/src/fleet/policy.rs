@@ -18,19 +18,19 @@ use std::time::{Duration, Instant};
 
 use load::{ClientSpec, Endpoint, Plan};
 
-/// Names are looked up within this, or not at all: well within the lease, because nothing is heard meanwhile.
+/// Timeout of looking up names: well within the lease, because nothing is heard meanwhile.
 const LOOKUP_TIME_MAX: Duration = Duration::from_secs(2);
 /// Ports without a name.
 const ANY_PORT: RangeInclusive<u16> = 1..=u16::MAX;
 
-/// How a plan's URL begins, and the port that stands for.
+/// Schemes of a plan's URL, with their ports.
 const SCHEMES: [(&str, u16); 4] = [("ws", 80), ("wss", 443), ("http", 80), ("https", 443)];
 
 /// Servers that an agent may load: `ws://10.0.0.0/8:*`, `wss://chat.example.com`, `*:9000`,
 /// `unix:/run/chat.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// One of [`SCHEMES`]; `None`: any.
+    /// One of [`SCHEMES`]; `None` for any.
     scheme: Option<&'static str>,
     place: Place,
     ports: RangeInclusive<u16>,
@@ -80,7 +80,7 @@ impl FromStr for Rule {
     }
 }
 
-/// Host, bits and port of `HOST[/BITS][:PORT]`; `None`: there is more.
+/// Host, bits and port of `HOST[/BITS][:PORT]`; `None` if there is more.
 fn parts(text: &str) -> Option<(&str, Option<&str>, Option<&str>)> {
     let (host, rest) = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
@@ -118,7 +118,7 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
 }
 
 impl Rule {
-    /// Returns whether it names this server; `found` are the addresses of names.
+    /// Returns whether the rule names this server; `found` has the addresses of names.
     fn names(&self, scheme: &str, address: SocketAddr, found: &HashMap<String, Vec<IpAddr>>) -> bool {
         // `::ffff:10.0.0.1` is 10.0.0.1 (RFC 4291 §2.5.5.2): a rule on either form must not be passed by the
         // other.
@@ -147,7 +147,7 @@ fn is_within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
 /// The servers an agent may load; by default none.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// Each names some servers.
+    /// Rules, each of which names some servers.
     pub allowed: Vec<Rule>,
 }
 
@@ -171,7 +171,7 @@ impl fmt::Display for PlannedServer<'_> {
 }
 
 impl Policy {
-    /// Why the plan is not carried out, with the flag that would change that; `None`: it is.
+    /// Why the plan is not carried out, with the flag that would allow it; `None` if it is.
     pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
         let found = self.look_up();
         let is_allowed = |asked: &PlannedServer<'_>| match asked.1 {

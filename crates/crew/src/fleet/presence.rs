@@ -20,7 +20,7 @@ pub(super) struct AgentPresence {
     hello: Hello,
     /// The key that messages to it are sealed to.
     sealed_to: Arc<XKey>,
-    /// The key that it obeys alone.
+    /// The only key that the agent obeys.
     key: Option<AgentKey>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Subscriptions {
 }
 
 impl AgentPresence {
-    /// Connects, and listens from then on.
+    /// Connects to NATS, and subscribes.
     pub(super) async fn open(
         nats: &Nats,
         hello: Hello,
@@ -79,7 +79,8 @@ impl AgentPresence {
         self.bus.answer(message, intro::write(&hello)).await;
     }
 
-    /// Takes a claim, unless the agent works for another run: the run, and the link to its coordinator.
+    /// Takes a claim, unless the agent works for another run. Returns the run, and the link to its
+    /// coordinator.
     pub(super) async fn handle_claim(
         &mut self,
         message: &Message,
@@ -100,8 +101,7 @@ impl AgentPresence {
         taken
     }
 
-    /// The seals of its messages and packets, if the agent obeys one key alone; or why it is
-    /// refused.
+    /// The envelope and, if the agent obeys only one key, the seal of a claim; or why it is refused.
     fn judge(&self, claim: &Claim, run: Option<&str>) -> Result<(Envelope, Option<Seal>), String> {
         if claim.version != VERSION {
             return Err(format!("it is throng {VERSION}"));

@@ -25,13 +25,13 @@ use super::link::Incoming;
 use super::stall::{OtherAgents, StallCause, StallDetector};
 use super::talk::{BEAT_INTERVAL_NS, Down, Up};
 
-/// How often the relay looks around, and how often it beats until it knows a clock.
+/// How often the relay checks its links, and how often it sends beats until it knows a clock.
 const TICK: Duration = Duration::from_millis(20);
 /// Exchanges after which a clock is known.
 const EXCHANGES_MIN: usize = 8;
-/// How long agents may take to hear that they are released; those that do not notice by their lease.
+/// How long agents may take to hear that they are released; otherwise they notice by their lease.
 const RELEASE_NS: u64 = 1_000_000_000;
-/// No agent's clock reading is further ahead than this.
+/// How far an agent's clock reading may be ahead.
 const AHEAD_NS_MAX: u64 = 60_000_000_000;
 
 /// Orders of the crew to the agents.
@@ -49,11 +49,11 @@ pub(super) struct Relay {
     agents: Vec<AgentLink>,
     workers: u16,
     reports: SyncSender<Report>,
-    /// Reports that the crew had no room for: one, and that agents were lost.
+    /// Reports that the crew had no room for: one of an agent, and reports of lost agents.
     waiting: VecDeque<Report>,
     states: Arc<Mutex<Vec<AgentState>>>,
     started: Option<Sender<Result<(), Error>>>,
-    /// When to end, once all are to be released.
+    /// When to end, once all agents are to be released.
     until_ns: Option<u64>,
     stall: StallDetector,
 }

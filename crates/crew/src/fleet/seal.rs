@@ -49,7 +49,7 @@ impl fmt::Display for AgentKey {
 }
 
 impl FleetKey {
-    /// A new one.
+    /// Generates a new key.
     pub fn generate() -> Self {
         Self(KeyPair::new_user().into())
     }
@@ -64,7 +64,7 @@ impl FleetKey {
             .map_err(|_| SEED_EXPECTED.to_owned())
     }
 
-    /// As [`read`](Self::read) takes it.
+    /// The seed, as [`read`](Self::read) takes it.
     pub fn seed(&self) -> Secret {
         self.0.seed().expect("it has one").into()
     }
@@ -88,14 +88,15 @@ impl FleetKey {
 }
 
 impl AgentKey {
-    /// Checks a claim's signature, for the agent that said this word: the seal that checks its packets.
+    /// Checks a claim's signature, for the agent that said this word. Returns the seal that checks the
+    /// claim's packets.
     pub(super) fn check_claim(&self, claim: &Claim, agent: &str, word: &str) -> Option<Seal> {
         let claimed = claimed(claim, agent, word);
         self.0.verify(&claimed, claim.signature.as_deref()?).ok()?;
         Some(Seal { key: Arc::clone(&self.0), claimed, number: 0 })
     }
 
-    /// Returns whether it is signed by this key that the run is over.
+    /// Returns whether this key has signed that the run is over.
     pub(super) fn is_end(&self, run: &str, signature: &[u8]) -> bool {
         self.0.verify(&ended(run), signature).is_ok()
     }
@@ -111,14 +112,14 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// The packet with its number and a signature over both.
+    /// Signs a packet: returns it with its number and a signature over both.
     pub(super) fn close(&mut self, packet: &[u8]) -> Vec<u8> {
         self.number += 1;
         let signature = sign(&self.key, &numbered(&self.claimed, self.number, packet));
         [&signature[..], &self.number.to_le_bytes(), packet].concat()
     }
 
-    /// The packet, if it is signed and later than all before it.
+    /// Checks a packet: returns it if it is signed and later than all before it.
     pub(super) fn open<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (signature, rest) = bytes.split_at_checked(SIGNATURE_BYTES)?;
         let (number, packet) = rest.split_first_chunk::<NUMBER_BYTES>()?;

@@ -13,20 +13,20 @@ use net::clock;
 use super::intro::WORKERS_MAX;
 use super::talk::Brief;
 
-/// No step, pause or patience is longer: a year.
+/// The longest step, pause or timeout: a year.
 const TIME_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
-/// No clock shows more: 146 years.
+/// The latest time of a clock: 146 years.
 const CLOCK_NS_MAX: u64 = 1 << 62;
-/// No rate is higher.
+/// The highest rate.
 const RATE_PER_S_MAX: f64 = 1e9;
 /// The largest message, and the largest payload.
 const MESSAGE_BYTES_MAX: u32 = 1 << 30;
-/// Connections over which messages are published.
+/// Most connections over which messages are published.
 const PUBLISHERS_MAX: u32 = 1 << 16;
 /// Places in a closed loop's list of the clients that may send, at one worker.
 const PLACES_MAX: u64 = 1 << 26;
 
-/// Returns whether there is a run that begins like this.
+/// Returns whether a brief is valid.
 pub(super) fn is_brief(brief: &Brief) -> bool {
     let Brief { plan, segments, processes, offset_ns } = brief;
     let workers = segments.first().map_or(0, |segment| segment.workers);
@@ -76,8 +76,8 @@ fn is_plan(plan: &Plan) -> bool {
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
 }
 
-/// Returns whether the clients come and go in one way at most: books that excuse a copy for two reasons would
-/// do it twice.
+/// Returns whether clients come and go in one way at most: otherwise books would excuse a copy twice, for two
+/// reasons.
 fn are_joined(plan: &Plan) -> bool {
     let Plan { rooms, churn, flap, messages_per_connection, .. } = plan;
     let ways =
@@ -96,7 +96,7 @@ pub(super) fn may_storm(plan: &Plan) -> bool {
         && messages_per_connection.is_none()
 }
 
-/// Returns whether they are those that the app's file numbers.
+/// Returns whether the servers are the ones that the app's file numbers.
 fn are_login_servers(servers: &[LoginServer], client_spec: &ClientSpec) -> bool {
     let numbered = client_spec.of_dialect.app.as_ref().map_or(0, |app| app.login_servers.len());
     servers.len() == numbered && servers.iter().all(|server| !server.endpoints.is_empty())

@@ -48,7 +48,7 @@ const FIRST: &str = "THRONG_SIMULATION_FIRST";
 /// Shared state of the agents of a process.
 struct Stage {
     nats: Nats,
-    /// The delta that each reports every second.
+    /// The delta that each agent reports every second.
     second: Delta,
 }
 
@@ -150,7 +150,7 @@ impl Simulated {
         false
     }
 
-    /// A second of the load is over.
+    /// Reports a second of the load, which is over.
     fn handle_due(&mut self) {
         let Some((due_ns, end_ns)) = self.loading else { return };
         self.report(Report::Delta(Box::new(self.dated(self.stage.second.clone()))));
@@ -178,7 +178,7 @@ impl Simulated {
     }
 }
 
-/// Until the first of these moments; for ever without them.
+/// Waits until the first of these moments; forever without them.
 async fn until(loading: Option<(u64, u64)>) {
     match loading {
         Some((due_ns, _)) => {
@@ -189,7 +189,7 @@ async fn until(loading: Option<(u64, u64)>) {
     }
 }
 
-/// A second of echoes with a tail as of a real server: from 100 µs up to 100 ms.
+/// The delta of a second of echoes, with a tail like a real server's: from 100 µs up to 100 ms.
 fn second() -> Delta {
     let mut figures: Figures = Figures::default();
     let mut rng = fastrand::Rng::with_seed(1);
@@ -237,7 +237,7 @@ impl Part {
         Self(process.stdout(Stdio::null()).spawn().unwrap())
     }
 
-    /// NATS, and where it tells how it fares.
+    /// A NATS server, with its monitoring port.
     fn nats(port: u16, told_at: u16) -> Self {
         let mut process = Process::new("nats-server");
         process.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-m", &told_at.to_string()]);
@@ -268,7 +268,7 @@ fn carried_bytes(told_at: u16) -> Option<u64> {
     told["in_bytes"].as_u64()
 }
 
-/// Never carried out.
+/// A plan that is never carried out.
 pub(crate) fn plan() -> Plan {
     let client_spec = ClientSpec {
         dialect: wire::DialectId::Raw,
@@ -323,7 +323,7 @@ impl Observer for NullObserver {
     }
 }
 
-/// CPU time of this process' threads of that name.
+/// CPU time of this process's threads of that name.
 fn cpu_ns(name: &str) -> u64 {
     let mut tree = ProcessTree::new(std::process::id());
     tree.sample().expect("this process runs");

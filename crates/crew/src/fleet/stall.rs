@@ -9,8 +9,7 @@ const LONG_NS: u64 = 1_500_000_000;
 /// Two leases of 3 s: an agent that fell silent because of it has been given up by then.
 const BLAMED_NS: u64 = 6_000_000_000;
 
-/// Why nothing was heard of an agent, where that is not its own doing; for how many nanoseconds, where that
-/// is known.
+/// Causes of an agent's silence that are not its own doing, with the nanoseconds, where they are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StallCause {
     NatsIsAway(u64),
@@ -39,7 +38,7 @@ pub(super) struct StallDetector {
     ticked_ns: u64,
     /// When NATS was first seen to be away, if it is.
     away_ns: Option<u64>,
-    /// The latest that is over, and since when.
+    /// The latest cause that is over, and since when.
     past: Option<(StallCause, u64)>,
 }
 
@@ -47,7 +46,7 @@ pub(super) struct StallDetector {
 #[derive(Clone, Copy)]
 pub(super) struct OtherAgents {
     pub(super) agents: usize,
-    /// Agents among them that are as silent.
+    /// How many of them are as silent.
     pub(super) silent: usize,
 }
 
@@ -56,7 +55,7 @@ impl StallDetector {
         Self { ticked_ns: now_ns, away_ns: None, past: None }
     }
 
-    /// The coordinator looks around; `is_connected`: to NATS.
+    /// Notes that the coordinator is running; `is_connected` to NATS.
     pub(super) fn handle_tick(&mut self, is_connected: bool, now_ns: u64) {
         let apart_ns = now_ns.saturating_sub(self.ticked_ns);
         if apart_ns >= LONG_NS {

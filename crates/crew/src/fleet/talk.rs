@@ -15,7 +15,7 @@ pub(super) const LEASE_NS: u64 = 3_000_000_000;
 pub(super) struct Brief {
     pub(super) plan: Plan,
     pub(super) segments: Vec<Segment>,
-    /// Processes to spread them over.
+    /// Processes to spread the workers over.
     pub(super) processes: u16,
     /// The run's clock minus the agent's.
     pub(super) offset_ns: i64,
@@ -33,9 +33,9 @@ pub(super) enum Down {
 /// Messages from an agent to its coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Up {
-    /// Its workers stand.
+    /// The agent's workers are ready.
     Ready,
     Report(Report),
-    /// It leaves, and why.
+    /// The agent leaves, with the reason.
     Leaving(String),
 }

@@ -13,12 +13,11 @@ use serde::de::DeserializeOwned;
 
 use super::envelope::Envelope;
 
-/// A part goes out again after this. Acknowledgements come with every beat, several times as often.
+/// Time after which a part goes out again. Acknowledgements come with every beat, several times as often.
 const RESEND_NS: u64 = 1_200_000_000;
-/// Parts under way at once: what a slow bus has to hold for one link.
+/// Most parts under way at once, which a slow bus has to hold for one link.
 const WINDOW_PARTS: usize = 32;
-/// Parts that wait to go out, under way or not, beyond which no more is taken on but what a step is steered
-/// by.
+/// Parts that wait to go out, under way or not, beyond which only messages that steer a step are taken.
 const PARTS_WAITING_MAX: usize = 2 * WINDOW_PARTS;
 /// The largest part, however large a message the bus would take.
 const PART_BYTES_MAX: usize = 256 << 10;
@@ -34,23 +33,23 @@ pub(crate) struct Part {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The other end sends what no transport sends.
+/// The error of input that no transport sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProtocolViolation;
 
 /// One end of a link.
 pub(crate) struct Transport {
     part_bytes: usize,
-    /// Parts that are not acknowledged, in order; those that went out first, with the time of that.
+    /// Parts that are not acknowledged, in order; the parts under way come first.
     parts: VecDeque<Part>,
-    /// How many of them are under way.
+    /// How many parts are under way.
     under_way: usize,
-    /// Since when the first of these has been waited for.
+    /// The time since which the first of these is waited for.
     since_ns: u64,
     next_number: u32,
     expected: u32,
     message: Vec<u8>,
-    /// Seals what goes out, and opens what comes in.
+    /// The envelopes that seal what goes out, and open what comes in.
     seals: Option<Envelope>,
     opens: Option<Envelope>,
 }
@@ -110,7 +109,7 @@ impl Transport {
         Some(part.clone())
     }
 
-    /// The other end expects part `expected`: it has all before.
+    /// Handles an acknowledgement: the other end has all parts before `expected`.
     pub(crate) fn handle_ack(&mut self, expected: u32, now_ns: u64) {
         while self.under_way > 0 && self.parts.front().is_some_and(|part| part.number < expected) {
             self.parts.pop_front();
@@ -121,7 +120,7 @@ impl Transport {
         }
     }
 
-    /// The part that is expected next: what the other end is to be told.
+    /// The part that is expected next, to be told to the other end.
     pub(crate) fn expected(&self) -> u32 {
         self.expected
     }
@@ -136,12 +135,12 @@ impl Transport {
         self.parts.len() >= PARTS_WAITING_MAX
     }
 
-    /// Returns whether all has arrived that was to be carried.
+    /// Returns whether all messages have arrived.
     pub(crate) fn is_idle(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// A part has come; with it, perhaps, a whole message.
+    /// Takes a part, and returns the message that it completes, if it does.
     pub(crate) fn handle_part<T: DeserializeOwned>(
         &mut self,
         part: &Part,

@@ -7,7 +7,7 @@ use super::intro::{self, VERSION};
 /// Why an agent cannot work for a run.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is of another version, this one.
+    /// It is of this other version.
     #[error("is throng {0}, this is {VERSION}: install the same version at both ends")]
     Version(String),
     /// It runs servers.
@@ -16,7 +16,7 @@ pub enum Unfit {
     /// It lacks labels that were asked for.
     #[error("does not have the labels of --where")]
     Labels,
-    /// It obeys one key alone.
+    /// It obeys only one key.
     #[error("{}{}", intro::wants_key(wanted), of_other(own.as_deref()))]
     Locked {
         /// Its key.

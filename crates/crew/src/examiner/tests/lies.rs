@@ -8,7 +8,8 @@ const LIES_OF_TORTURE: u64 = 300_000;
 /// Lengths and numbers in postcard: one byte below 128, and the largest that nine and ten hold.
 const BYTES: [u8; 6] = [0, 1, 0x7f, 0x80, 0xfe, 0xff];
 
-/// As a lying worker would send it; `None`: it cannot be read, and costs its worker the run at once.
+/// A report as a lying worker would send it; `None` if it cannot be read, and costs its worker the run at
+/// once.
 fn lie(report: &Report, random: &mut fastrand::Rng) -> Option<Report> {
     let mut bytes = postcard::to_stdvec(report).unwrap();
     for _ in 0..random.usize(1..=3) {

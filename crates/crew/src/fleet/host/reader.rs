@@ -11,12 +11,12 @@ use super::super::bus::{self, Bus};
 use super::super::{Error, gather, intro};
 use crate::server_reading::ServerReading;
 
-/// An agent answers within this, or not at all.
+/// The time within which an agent answers, if it does.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
-/// Threads that are believed.
+/// Most threads of a reading that is believed.
 const THREADS_MAX: usize = 65_536;
 
-/// Looks at the server that a target agent runs.
+/// Reads the usage of the server that a target agent runs.
 pub struct RemoteServerReader {
     questions: UnboundedSender<bool>,
     answers: Receiver<Option<ServerReading>>,

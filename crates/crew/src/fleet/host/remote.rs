@@ -19,7 +19,7 @@ use super::super::talk::BEAT_INTERVAL_NS;
 use super::super::{Error, HostHello, gather, intro};
 use super::talk::{Down, Running, StageFailure, Up, plain};
 
-/// How often the coordinator looks around.
+/// How often the coordinator checks its link.
 const TICK: Duration = Duration::from_millis(20);
 /// How often a waiting coordinator checks for an interrupt.
 const POLL: Duration = Duration::from_millis(50);
@@ -28,10 +28,10 @@ const POLL: Duration = Duration::from_millis(50);
 const PREPARE_MAX: Duration = Duration::from_secs(90 * 60);
 const START_MAX: Duration = Duration::from_secs(15 * 60);
 const STOP_MAX: Duration = Duration::from_secs(5 * 60);
-/// How long an agent may take to hear that it is released; one that does not notices by its lease.
+/// How long an agent may take to hear that it is released; otherwise it notices by its lease.
 const RELEASE_NS: u64 = 1_000_000_000;
 
-/// A target agent that works for us. Dropped, it is released.
+/// A target agent that works for us; a drop releases it.
 pub struct Remote {
     /// Its name.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Remote {
 struct Notices {
     /// Why the agent is lost.
     lost: Option<String>,
-    /// How the server that runs has ended.
+    /// How the running server has ended.
     died: Option<String>,
 }
 
@@ -193,7 +193,7 @@ impl Drop for Remote {
     }
 }
 
-/// Waits until this is so.
+/// Waits until `is_so` returns true.
 async fn until(is_so: &dyn Fn() -> bool) {
     while !is_so() {
         tokio::time::sleep(POLL).await;
@@ -265,7 +265,7 @@ impl Relay {
         self.link.send(&order);
     }
 
-    /// Handles a message of the agent; why it is lost with that, if it is.
+    /// Handles a message of the agent. Returns why the agent is lost with that, if it is.
     fn handle_up(
         &mut self,
         payload: &[u8],

@@ -18,14 +18,14 @@ use super::super::link::Link;
 use super::talk::{Down, Running, StageFailure, Up};
 use crate::server_reading::{ServerReader, ServerReading};
 
-/// How often a server that runs is looked after.
+/// How often a running server is checked.
 const POLL: Duration = Duration::from_millis(50);
 
-/// CPUs that a server may be pinned to.
+/// Most CPUs that a server may be pinned to.
 const CPUS_MAX: usize = 1_024;
 
-/// Runs servers on the agent's machine: called from a thread of its own, one call at a time. Dropped, it ends
-/// what runs.
+/// Runs servers on the agent's machine: called from a thread of its own, one call at a time. A drop ends the
+/// servers.
 pub trait Host: Send {
     /// Makes sure that the target can be started and does what it promises: installed if that is allowed,
     /// built, checked. Its version.
@@ -59,13 +59,13 @@ pub fn serve(options: &AgentOptions<'_>, hello: HostHello, hosts: Hosts<'_>) -> 
     agent::serve(options, 1, 1, Some(hello), |run, link| HostSession::begin(run, link, hosts))
 }
 
-/// One coordinator's claim. Dropped, it ends whatever was begun, and waits for that.
+/// One coordinator's claim. A drop ends whatever was begun, and waits for that.
 struct HostSession {
     /// The coordinator's run.
     run: String,
     link: Link,
     answers: UnboundedReceiver<Up>,
-    /// At the server that runs.
+    /// The reader of the running server.
     reader: Option<ServerReader>,
     orders: Option<mpsc::Sender<Down>>,
     is_over: Arc<AtomicBool>,
@@ -115,7 +115,7 @@ impl Work for HostSession {
         self.answers.recv().await
     }
 
-    /// Sends an answer; looks from now on at the server that it tells of.
+    /// Sends an answer, and reads from now on the server that it names.
     fn handle_news(&mut self, answer: Up) {
         match &answer {
             Up::Started(Ok(running)) => self.reader = Some(ServerReader::on(&Service::of(running.pid))),
@@ -145,7 +145,7 @@ impl Drop for HostSession {
     }
 }
 
-/// Does one thing after the other, until no more can be asked for; the host's servers end with it.
+/// Carries out one order after the other, until no more can come; the host's servers end with it.
 fn work(mut host: Box<dyn Host>, orders: &mpsc::Receiver<Down>, answers: &UnboundedSender<Up>) {
     loop {
         let answer = match orders.recv_timeout(POLL) {
@@ -170,7 +170,7 @@ fn work(mut host: Box<dyn Host>, orders: &mpsc::Receiver<Down>, answers: &Unboun
     }
 }
 
-/// Returns whether an order can be meant: it came over a network.
+/// Returns whether an order is valid: it came over a network.
 fn is_sound(order: &Down) -> bool {
     match order {
         Down::Prepare { target, .. } => name(target).is_ok(),

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-/// Why nothing came of a target.
+/// Why a target could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageFailure {
     /// The stage, by the name that tables use.
@@ -54,10 +54,10 @@ pub(super) enum Up {
     Leaving(String),
 }
 
-/// The longest that is shown of what came over a wire.
+/// The most bytes shown of text from a network.
 const WORDS_BYTES_MAX: usize = 500;
 
-/// The stage of what the agent is at fault for, by the name that tables use: it is nothing of the server's.
+/// The stage of a failure of the agent, by the name that tables use: the server is not at fault.
 const OF_AGENT: &str = "load";
 
 /// Makes text from the wire fit to be shown.
@@ -66,7 +66,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 impl StageFailure {
-    /// The agent is at fault, or was lost.
+    /// A failure of the agent, which is at fault or was lost.
     pub(super) fn of_agent(reason: String) -> Self {
         Self { stage: OF_AGENT.to_owned(), reason }
     }
