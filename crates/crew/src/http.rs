@@ -16,7 +16,7 @@ const FIELDS_MAX: usize = 64;
 /// The destination of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Name or address; of IPv6 without brackets.
+    /// Name or address; an IPv6 address without brackets.
     pub host: String,
     /// Port.
     pub port: u16,
@@ -40,7 +40,7 @@ pub struct Request<'a> {
     pub method: &'a str,
     /// Fields of the head beside those that every request has.
     pub fields: &'a [(&'a str, &'a str)],
-    /// The body; empty: none.
+    /// The body; empty without one.
     pub body: &'a [u8],
 }
 
@@ -146,7 +146,7 @@ fn be_patient(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
     stream.set_write_timeout(Some(timeout))
 }
 
-/// All there is of an answer, or what came until the connection ended.
+/// Reads a whole answer, or what comes until the connection ends.
 fn read(stream: &mut impl Read, timeout: Duration) -> io::Result<Vec<u8>> {
     let (start, mut answer) = (Instant::now(), Vec::new());
     let mut buffer = vec![0; READ_BYTES];
@@ -162,8 +162,8 @@ fn read(stream: &mut impl Read, timeout: Duration) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Returns whether an answer says itself that this is all of it: not every server closes a connection when it
-/// is asked to.
+/// Returns whether an answer is whole by its own framing: not every server closes a connection when it is
+/// asked to.
 fn is_whole(answer: &[u8]) -> bool {
     match Head::of(answer) {
         Ok(Head { status: 204, .. }) => true,

@@ -11,8 +11,8 @@ use net::proc::ProcessTree;
 use crate::child::Child;
 use crate::threads::{FILES_PER_WORKER, Threads};
 
-/// Reports of child processes that wait to be added up. When this many do, the children's pipes fill, and the
-/// children put by what they have (`engine`'s `reporter`).
+/// Most reports of child processes that wait to be added up. Beyond it, the children's pipes fill, and the
+/// children keep what they have (`engine`'s `reporter`).
 const REPORTS_WAITING_MAX: usize = 64;
 
 /// The capacity of a process.
@@ -98,7 +98,7 @@ impl Local {
         Ok((Self::Children(children), reports))
     }
 
-    /// Tells every worker.
+    /// Sends a command to every worker.
     pub(crate) fn send(&mut self, command: &Command) {
         match self {
             Self::Here(threads) => threads.send(command),
@@ -110,7 +110,7 @@ impl Local {
         }
     }
 
-    /// How many processes there are.
+    /// Number of processes.
     pub(crate) fn processes(&self) -> u32 {
         match self {
             Self::Here(_) => 1,
@@ -118,7 +118,7 @@ impl Local {
         }
     }
 
-    /// Memory of the processes; `None`: it cannot be read.
+    /// Memory of the processes; `None` if it cannot be read.
     pub(crate) fn rss_bytes(&self) -> Option<u64> {
         let of = |child: &Child| match ProcessTree::new(child.pid()).sample() {
             Ok(usage) => Some(usage.rss_bytes),
@@ -134,7 +134,7 @@ impl Local {
 }
 
 impl Drop for Local {
-    /// All children end at the same time, so that those that do not take no longer than one.
+    /// Ends all children at the same time, so that children that hang take no longer together than one.
     fn drop(&mut self) {
         if let Self::Children(children) = self {
             for child in children {
@@ -148,7 +148,7 @@ impl Drop for Local {
 mod tests {
     use super::*;
 
-    /// Processes of four and of eight workers, and the most clients in one of them.
+    /// The number of processes for these workers, and the most clients in one of them.
     fn spread(workers: usize, clients: u64) -> (usize, u64) {
         let (capacity, clients_each) = (Capacity::of(960, workers as u16), clients.div_ceil(workers as u64));
         let processes = capacity.processes(workers, clients_each);

@@ -39,7 +39,7 @@ struct Grown {
 struct ArrivedDue {
     /// Copies.
     copies: u64,
-    /// Copies that clients were sent again after they had been away.
+    /// Copies sent again to clients that had been away.
     recovered: u64,
 }
 
@@ -48,7 +48,7 @@ impl ArrivedDue {
         Self { copies: certain(counts), recovered: counts.recovered }
     }
 
-    /// Adds to each its own.
+    /// Adds `come` to `all`, element by element.
     fn add(all: &mut Vec<Self>, come: impl ExactSizeIterator<Item = Self>) {
         all.resize(all.len().max(come.len()), Self::default());
         for (sum, come) in all.iter_mut().zip(come) {
@@ -85,9 +85,9 @@ impl Account {
 pub(crate) struct Participants {
     pub(crate) workload: Workload,
     pub(crate) rooms: Arc<Rooms>,
-    /// Lost ones included.
+    /// Workers of the run, including lost ones.
     pub(crate) workers: u16,
-    /// How long clients stay away that lose their connections and come back.
+    /// How long clients that flap stay away.
     pub(crate) away_ns: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Nothing measured yet; connecting begins now.
+    /// A step of which nothing is measured yet, and whose connecting begins now.
     pub(crate) fn new(participants: Participants, order: StepOrder, epoch_ns: u64, now_ns: u64) -> Self {
         let Participants { workload, rooms, workers, .. } = participants;
         Self {
@@ -152,8 +152,8 @@ impl Merge {
         self.rows.expect(workers.clone());
     }
 
-    /// Connecting ended at `grown_ns`; the load begins at `go_ns`. How busy the workers were with handshakes
-    /// says nothing about the load.
+    /// Begins the load at `go_ns`, after connecting ended at `grown_ns`. The workers' work for handshakes
+    /// does not count for the load.
     pub fn start(&mut self, grown_ns: u64, go_ns: u64) {
         self.connecting = self.rows.finish();
         self.rows = Rows::new(go_ns, self.epoch_ns);
@@ -171,7 +171,7 @@ impl Merge {
         self.loaded = Some(Loaded::new(at_ns, &self.totals));
     }
 
-    /// Adds what a worker measured. True when this began a new second, so that one has passed.
+    /// Adds what a worker measured. Returns true if this began a new second, so that one has passed.
     pub fn add(&mut self, delta: &Delta) -> bool {
         self.totals.add(delta);
         for content in &delta.contents {
@@ -200,7 +200,7 @@ impl Merge {
         self.rows.add(delta, main)
     }
 
-    /// Until when every worker has reported; `None`: one has not yet.
+    /// The time until which every worker has reported; `None` if one has not yet.
     pub(crate) fn heard_ns(&self) -> Option<u64> {
         self.workers.iter().map(|worker| self.heard.get(worker).copied()).min().flatten()
     }
@@ -228,12 +228,12 @@ impl Merge {
         !self.lost.is_empty()
     }
 
-    /// Returns whether this worker's agent was.
+    /// Returns whether this worker's agent was lost in the step.
     pub(crate) fn is_lost(&self, worker: u16) -> bool {
         self.lost.contains(&worker)
     }
 
-    /// Deliveries of workers that are still there: received, or left behind by clients that went.
+    /// Deliveries at workers that are still there: received, or left behind by clients that left.
     pub(crate) fn arrived_of_present(&self) -> u64 {
         // What was under way to clients that left will not come: a drain that waited for it would last to its
         // timeout.
@@ -266,7 +266,7 @@ impl Merge {
         self.settled.push(settled);
     }
 
-    /// How far the phase has come at this moment, from 0 to 1: of the clients, then of the load.
+    /// The progress of the phase at this moment, from 0 to 1: of connecting clients, then of the load.
     pub(crate) fn done(&self, now_ns: u64) -> f64 {
         let (done, all) = match (self.is_loading(), self.window().load.duration_ns(), self.order.load) {
             (false, ..) => (self.usable(), self.order.clients.into()),
@@ -304,12 +304,13 @@ impl Merge {
         self.rows.poll()
     }
 
-    /// The last of those.
+    /// The last second that all workers have reported of.
     pub(crate) fn last_second(&self) -> Option<&Second> {
         self.rows.last()
     }
 
-    /// The step. `interrupted`: it was cut short, so that what is not in yet is under way rather than lost.
+    /// Finishes the step. `interrupted`: it was cut short, so that what is not in yet is under way rather
+    /// than lost.
     pub fn finish(mut self, now_ns: u64, interrupted: bool) -> Step {
         let mut seconds = self.rows.finish();
         if !self.is_loading() {
@@ -373,7 +374,7 @@ impl Merge {
         step
     }
 
-    /// Fills in what was due and what is missing, and gives what is known of broadcasts beside.
+    /// Fills in what was due and what is missing, and returns what else is known of broadcasts.
     fn account(&self, counts: &mut Counts, now_ns: u64, interrupted: bool) -> Audience {
         let mut audience = Audience::default();
         match self.workload {

@@ -65,7 +65,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// How far the step has come.
+    /// The progress of the step.
     pub(crate) fn of(merge: &Merge, phase: StepPhase, second: Option<results::Second>) -> Self {
         let totals = merge.totals();
         Self {
@@ -88,15 +88,15 @@ impl Progress {
     }
 }
 
-/// Is told how a step goes, and may end it.
+/// An observer, which gets the progress of a step and may end it.
 pub trait Observer {
-    /// The load of a step begins at this moment of the run's clock.
+    /// Notes that the load of a step begins at this moment of the run's clock.
     fn handle_start(&mut self, _go_ns: u64) {}
-    /// Called some times a second.
+    /// Takes the progress, several times a second.
     fn handle_progress(&mut self, progress: &Progress);
     /// Returns whether to stop: finish what is under way and report.
     fn is_interrupted(&self) -> bool;
-    /// Returns whether to stop at once: with what there is.
+    /// Returns whether to stop at once, with what there is.
     fn is_hurried(&self) -> bool {
         false
     }

@@ -24,8 +24,8 @@ impl Observer for NullObserver {
     }
 }
 
-/// Measures a step of which this many workers report this, in this order, and then no more. It takes the path
-/// of a run; only the workers are missing, and nothing is waited for.
+/// Measures a step from the `reports` of `workers` workers, in this order, as a run does, but without workers
+/// and waits.
 ///
 /// # Errors
 /// A report cannot be true, or what is needed for the step does not come.

@@ -14,7 +14,7 @@ use stats::{Histogram, Packed};
 
 const NS_PER_S: u64 = 1_000_000_000;
 const PERCENT: f64 = 100.0;
-/// Rows that wait for a worker: what workers put by while the crew is busy, and as much again.
+/// Most rows that wait for a worker: what workers keep while the crew is busy, and as much again.
 const ROWS_OPEN_MAX: usize = 128;
 
 /// The rows of one phase of a step.
@@ -23,17 +23,17 @@ pub(crate) struct Rows {
     /// When the phase began, and the run.
     phase_ns: u64,
     epoch_ns: u64,
-    /// The workers that are to report, where that is known; else those that have.
+    /// The workers that are to report, where that is known, or else the workers that have.
     workers: BTreeSet<u16>,
-    /// By worker: the last second it has reported of.
+    /// The last second that each worker has reported of.
     reached: HashMap<u16, u64>,
     open: BTreeMap<u64, Open>,
     /// Clients usable, by worker, at the end of the last row that is complete.
     usable: HashMap<u16, u32>,
     complete: Vec<Second>,
-    /// The first second that may still get something.
+    /// The first second that may still get reports.
     first_open: u64,
-    /// How many of these have been told.
+    /// How many complete rows have been told.
     told: usize,
 }
 
@@ -78,7 +78,7 @@ impl Rows {
         self.workers = workers;
     }
 
-    /// This one does so no more.
+    /// Expects no more reports of this worker.
     pub(crate) fn lose(&mut self, worker: u16) {
         self.workers.remove(&worker);
         self.reached.remove(&worker);
@@ -89,7 +89,7 @@ impl Rows {
         self.close();
     }
 
-    /// Adds a delta. True when it is the first of its second, so that the second before has passed.
+    /// Adds a delta. Returns true if it is the first of its second, so that the second before has passed.
     pub(crate) fn add(&mut self, delta: &Delta, main: &Packed) -> bool {
         if delta.at_ns < self.phase_ns {
             return false;
@@ -134,7 +134,7 @@ impl Rows {
         self.complete.last()
     }
 
-    /// The phase is over: all rows.
+    /// Ends the phase, and returns all rows.
     pub(crate) fn finish(&mut self) -> Vec<Second> {
         while let Some((number, row)) = self.open.pop_first() {
             self.complete(number, row);
@@ -142,7 +142,7 @@ impl Rows {
         std::mem::take(&mut self.complete)
     }
 
-    /// Completes the rows that every worker is past.
+    /// Completes the rows that every worker has passed.
     fn close(&mut self) {
         while let Some(first) = self.open.first_entry() {
             let number = *first.key();
@@ -207,7 +207,8 @@ mod tests {
 
     const S: u64 = NS_PER_S;
 
-    /// This many received by a worker with 10 clients, in the second that ends then.
+    /// A delta of a worker with 10 clients that received this many messages in the second that ends at
+    /// `at_ns`.
     fn delta(worker: u16, at_ns: u64, received: u64) -> Delta {
         let counts = Counts { received, ..Counts::default() };
         let usage = Usage { wall_ns: S, cpu_ns: S / 4, ..Usage::default() };

@@ -13,13 +13,13 @@ mod exposition;
 
 pub use exposition::Metrics;
 
-/// How often it is read: twice a second, so that every second of the timeline has a value of its own.
+/// Interval of reads: twice a second, so that every second of the timeline has a value of its own.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// An endpoint that takes longer is not worth asking every second.
+/// Timeouts of a read: an endpoint that takes longer is not worth asking every second.
 const PATIENCE: Timeouts = Timeouts { word: Duration::from_millis(900), answer: Duration::from_secs(2) };
 /// How old metrics may be: a read that takes longer says nothing of now.
 const AGE_MAX: Duration = INTERVAL.saturating_add(PATIENCE.answer);
-/// How often the thread looks whether it is to end.
+/// How often the thread checks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The most metrics that are kept: a histogram alone has dozens.
 const METRICS_MAX: usize = 200;
@@ -36,7 +36,7 @@ struct Shared {
 
 struct State {
     latest: Metrics,
-    /// When these were read.
+    /// When the metrics were read.
     read_at: Instant,
     reads: u64,
     failures: u64,
@@ -79,7 +79,7 @@ impl Scrape {
         self.shared.state().latest_at(Instant::now())
     }
 
-    /// How often it could not be read, and why the last time.
+    /// How often the source could not be read, and why the last time.
     pub fn trouble(&self) -> Option<Caveat> {
         let state = self.shared.state();
         let State { reads, failures, last_failure, .. } = &*state;
@@ -96,12 +96,12 @@ impl Drop for Scrape {
 }
 
 impl State {
-    /// The first read's.
+    /// The state after the first read.
     fn new(latest: Metrics) -> Self {
         Self { latest, read_at: Instant::now(), reads: 1, failures: 0, last_failure: String::new() }
     }
 
-    /// The latest metrics, if they are not too old by then.
+    /// The latest metrics, if they are not too old at `now`.
     fn latest_at(&self, now: Instant) -> Metrics {
         match now.saturating_duration_since(self.read_at) <= AGE_MAX {
             true => self.latest.clone(),
@@ -129,7 +129,7 @@ impl Shared {
         }
     }
 
-    /// Waits for the next time; false when there is none.
+    /// Waits for the next read. Returns false if there is none.
     fn waits(&self) -> bool {
         for _ in 0..INTERVAL.as_millis() / LOOK_INTERVAL.as_millis() {
             if self.is_over.load(Ordering::Relaxed) {

@@ -12,33 +12,33 @@ use serde::{Deserialize, Serialize};
 /// A server's usage so far and now. Times are totals that never go backwards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ServerReading {
-    /// On the clock of the server's machine.
+    /// The time on the clock of the server's machine.
     pub(crate) at_ns: u64,
-    /// Cores it may use.
+    /// Cores that the server may use.
     pub(crate) cores: f64,
-    /// All of it has ended: this is what was seen last.
+    /// True if all of the server has ended: these are the last values.
     pub(crate) has_ended: bool,
     pub(crate) cpu_ns: u64,
     pub(crate) switches: u64,
     pub(crate) rss_bytes: u64,
-    /// The part backed by files, or shared.
+    /// The part of the memory that is backed by files, or shared.
     pub(crate) file_bytes: u64,
     pub(crate) processes: u32,
     pub(crate) threads: u32,
     pub(crate) fds: Option<u32>,
-    /// Its head: the process that listens, or what is above it.
+    /// The server's head: the process that listens, or one above it.
     pub(crate) pid: u32,
     /// The program of its head.
     pub(crate) name: Option<String>,
     /// Open files that its head may have.
     pub(crate) fds_max: Option<u64>,
-    /// Periods of its CPU quota, and those at whose end it had none left.
+    /// Periods of its CPU quota, and how many of them ended with none left.
     pub(crate) quota_periods: Option<(u64, u64)>,
-    /// The rest only with a whole look, which costs more.
+    /// Readings that only a whole look has, which costs more.
     pub(crate) whole: Option<WindowReading>,
 }
 
-/// Readings taken at the ends of a window alone.
+/// Readings taken only at the ends of a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WindowReading {
     /// The most proportional memory there has been.
@@ -61,7 +61,7 @@ pub(crate) struct ThreadReading {
     pub(crate) run_queue_wait_ns: u64,
 }
 
-/// Looks at a server of this machine.
+/// Reads the usage of a server on this machine.
 pub(crate) struct ServerReader {
     tree: ProcessTree,
     pid: u32,
@@ -90,8 +90,8 @@ impl ServerReader {
         }
     }
 
-    /// Looks. A server that has ended, or cannot be looked at now, keeps the values seen last; `None`: there
-    /// are none.
+    /// Reads the usage. A server that has ended, or cannot be read now, keeps the last values; `None` if
+    /// there are none.
     pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
         let sampled = self.tree.sample();
         self.handle_sampled(sampled, whole)
@@ -145,7 +145,7 @@ impl ServerReader {
         }
     }
 
-    /// Its processes, as of the last look.
+    /// The server's processes, as of the last reading.
     pub(crate) fn pids(&self) -> Vec<u32> {
         self.tree.pids()
     }
@@ -157,7 +157,7 @@ impl ServerReading {
         self.rss_bytes.saturating_sub(self.file_bytes)
     }
 
-    /// How often it ran into its CPU quota, if it has one.
+    /// How often the server ran into its CPU quota, if it has one.
     pub(crate) fn throttling(&self) -> Option<Throttling> {
         self.quota_periods.map(|(periods, throttled)| Throttling { periods, throttled })
     }

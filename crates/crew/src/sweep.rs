@@ -51,7 +51,7 @@ impl Sweep {
         Some((clients, rate))
     }
 
-    /// The step was measured.
+    /// Takes the result of a step.
     pub fn handle(&mut self, passed: bool) {
         let Some((_, tried)) = self.poll() else { return };
         let next = match (self.phase, passed) {

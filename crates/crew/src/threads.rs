@@ -10,7 +10,7 @@ use engine::{Command, Report, Worker};
 use load::{Plan, Segment};
 use net::poll::Waker;
 
-/// Files that a worker needs besides its clients': its poller and its waker.
+/// Files that a worker needs in addition to its clients': its poller and its waker.
 pub const FILES_PER_WORKER: u64 = 2;
 
 /// Workers on threads of this process.
@@ -42,7 +42,7 @@ impl Threads {
         Ok(Self { workers: segments.iter().enumerate().map(start).collect::<io::Result<_>>()? })
     }
 
-    /// Tells every worker.
+    /// Sends a command to every worker.
     pub fn send(&mut self, command: &Command) {
         if let Command::Clock { offset_ns } = command {
             // The clock is the process's, not the workers': set once, before the command that follows it is
@@ -73,8 +73,7 @@ impl Handle {
     }
 }
 
-/// Does the work; a panic becomes an error like any other, because the crew would otherwise wait for a thread
-/// that is gone.
+/// Does the work, and turns a panic into an error: otherwise the crew would wait for a thread that is gone.
 fn caught(work: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
     match panic::catch_unwind(AssertUnwindSafe(work)) {
         Ok(outcome) => outcome.map_err(|error| net::errors::told(&error)),
@@ -87,7 +86,7 @@ fn caught(work: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
 }
 
 impl Drop for Handle {
-    /// A worker ends when its crew is gone.
+    /// Ends the workers, which stop when their crew is gone.
     fn drop(&mut self) {
         // A sender without a receiver takes the place of the real one, whose drop closes the worker's inbox.
         self.commands = mpsc::channel().0;

@@ -15,7 +15,7 @@ use machine::MachineWatch;
 
 /// Time between two samples.
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 250_000_000;
-/// Threads listed in a result: the busiest.
+/// Most threads listed in a result, the busiest first.
 const THREADS_LISTED_MAX: usize = 16;
 
 /// Watches the server's process tree, if it runs here or under a target agent, and this machine.
@@ -35,13 +35,13 @@ pub struct ServerWatch {
     ended_at_ns: Option<u64>,
     /// Finds the server again after its end, where it has been started anew.
     lookup: Option<Box<dyn Fn() -> Option<Service>>>,
-    /// It ended in an earlier step, and has not been found again.
+    /// True if the server ended in an earlier step, and has not been found again.
     is_gone: bool,
     /// Open clients and the server's resident memory, while clients connect.
     growth: Vec<(f64, f64)>,
-    /// Its memory at the end of the last window.
+    /// The server's memory at the end of the last window.
     own_bytes: Option<u64>,
-    /// The server's state at the first look.
+    /// The server's state at the first reading.
     before: Option<Before>,
 }
 
@@ -85,7 +85,7 @@ struct Window {
 }
 
 impl ServerWatch {
-    /// Watches the server's processes and their descendants; `None`: only the machine.
+    /// Watches the server's processes and their descendants, or only the machine for `None`.
     pub fn new(server: Option<&Service>) -> Self {
         Self::with(server.map(|server| Reader::Local(Box::new(ServerReader::on(server)))), server.is_some())
     }
@@ -95,7 +95,7 @@ impl ServerWatch {
         Self::with(Some(Reader::Remote(Box::new(reader))), is_here)
     }
 
-    /// Has a server that has ended looked for again as each step begins.
+    /// Has a server that has ended searched for as each step begins.
     pub fn look_again(&mut self, find: impl Fn() -> Option<Service> + 'static) {
         self.lookup = Some(Box::new(find));
     }
@@ -140,8 +140,8 @@ impl ServerWatch {
         self.first = Some(sample);
     }
 
-    /// Replaces a server that ended in an earlier step by its successor, if that can be seen. Its memory is
-    /// its own.
+    /// Replaces a server that ended in an earlier step by its successor, if that can be seen, and forgets the
+    /// former's memory.
     fn find_again(&mut self) {
         let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
@@ -164,7 +164,7 @@ impl ServerWatch {
         self.before.unwrap_or_default()
     }
 
-    /// Returns whether there is a server that can be looked at.
+    /// Returns whether there is a server whose usage can be read.
     pub fn sees_server(&self) -> bool {
         self.before.is_some()
     }
@@ -191,7 +191,7 @@ impl ServerWatch {
         (self.window.cpu_percent_now, rss)
     }
 
-    /// The window closes, here or where it is closed once more.
+    /// Closes the window, now or once more.
     pub(crate) fn close(&mut self) {
         let sample = self.sample(true);
         self.add(sample);
@@ -230,7 +230,7 @@ impl ServerWatch {
         seen
     }
 
-    /// `whole` at the ends of a window.
+    /// Samples the server and the machine; `whole` at the ends of a window.
     fn sample(&mut self, whole: bool) -> Sample {
         let server = match &mut self.server {
             Some(Reader::Local(reader)) => reader.look(whole),
@@ -305,7 +305,7 @@ fn overflows() -> Option<u64> {
     Segments::read().ok().map(|segments| segments.overflows)
 }
 
-/// State before the first step; descriptors open at the start count, which may be about to be closed.
+/// State before the first step; descriptors open at the start count, though they may be about to be closed.
 fn before(look: &ServerReading) -> Option<Before> {
     let whole = look.whole.as_ref()?;
     let bytes = whole.rss_bytes_peak.unwrap_or(0).saturating_sub(look.file_bytes);

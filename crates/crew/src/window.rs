@@ -14,7 +14,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Share of an open loop's messages whose answers come after the schedule, from which on it is an overload.
 const TAIL_SHARE_MAX: f64 = 0.01;
 
-/// The moment at which the last message had been sent, and what was in by then.
+/// The moment at which the last message had been sent, and what had been answered by then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loaded {
     pub(crate) at_ns: u64,
@@ -40,8 +40,10 @@ pub(crate) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// Its end for usage, as far as can be told yet: a worker that still sends prolongs it. `None`:
-    /// messages are still being sent.
+    /// The length of the window where that is known beforehand; `None` in a closed loop that ends with its
+    /// samples.
+    /// The end of the window for usage, as far as it is known: a worker that still sends prolongs it. `None`
+    /// while messages are still being sent.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         let loaded = self.loaded?;
         let end_ns = match self.load.duration_ns() {
@@ -54,12 +56,13 @@ impl Window<'_> {
         Some(end_ns.max(loaded.at_ns))
     }
 
-    /// Returns whether it ends with the last answer, which is known as such only when no other comes.
+    /// Returns whether the window ends with the last answer, which is known as such only when no other comes.
     pub(crate) fn ends_with_last_answer(&self) -> bool {
         self.load.duration_ns().is_none() && self.full().is_none()
     }
 
-    /// How long it was, by what is known at `now_ns`: the schedule, of which an interrupted step had a part.
+    /// The length of the window, by what is known at `now_ns`: of the schedule, an interrupted step had only
+    /// a part.
     pub(crate) fn length_ns(&self, now_ns: u64, interrupted: bool) -> u64 {
         let elapsed_ns = now_ns.saturating_sub(self.go_ns);
         match (self.load.duration_ns(), self.full()) {
@@ -80,7 +83,7 @@ impl Window<'_> {
         }
     }
 
-    /// The achieved rate where it was kept: however long the last answers take, it is no part of it.
+    /// The achieved rate where the rate was kept: the time of the last answers does not count.
     pub(crate) fn achieved_if_kept(&self, length_ns: u64) -> Option<f64> {
         per_s(self.completed(), length_ns)
     }
@@ -133,7 +136,7 @@ impl Window<'_> {
         }
     }
 
-    /// Deliveries and completed messages that count for the rates, and the time in which the latter were
+    /// Deliveries and completed messages that count for the rates, and the time in which the messages were
     /// completed.
     fn answered(&self, length_ns: u64) -> (u64, u64, u64) {
         let Delta { counts, acks, tail, .. } = self.totals;
@@ -200,7 +203,7 @@ mod tests {
         Load::Closed { concurrency: 9, per_client: 1, until: Until::Elapsed { duration_ns: 6 * S } };
     const SAMPLES: Load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
 
-    /// Echoes: sent, received, received after the window, and when the last of them came, after the start.
+    /// Totals of echoes: sent, received, received after the window, and when the last came after the start.
     fn totals(sent: u64, received: u64, after: u64, last_ns: u64) -> Delta<Histogram> {
         let counts = Counts { sent, received, ..Counts::default() };
         let tail = Tail { received: after, ..Tail::default() };

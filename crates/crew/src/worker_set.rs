@@ -21,7 +21,7 @@ use crate::examiner::Examiner;
 use crate::merge::Merge;
 use crate::observer::Observer;
 
-/// How often the coordinator looks around when no worker reports.
+/// How often the coordinator checks its workers when none reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The error of a worker that is silent.
 const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
@@ -32,7 +32,7 @@ const IDLE: &str = "it comes to no end of its phase, and reports no progress; is
 
 /// All workers of a run, wherever they are.
 pub(crate) struct WorkerSet {
-    /// Dropped before the agents, which have more to say.
+    /// The receiver of reports, dropped before the agents, which have more to report.
     reports: Receiver<Report>,
     pub(crate) agents: Agents,
     /// Workers that take part: all but the workers of lost agents.
@@ -81,7 +81,7 @@ impl WorkerSet {
         &self.workers
     }
 
-    /// Hands the events that the plan had workers note to this queue.
+    /// Hands the events that workers record by the plan to this queue.
     pub(crate) fn log_events(&mut self, queue: SyncSender<Batch>) {
         self.log.queue = Some(queue);
     }
@@ -100,12 +100,12 @@ impl WorkerSet {
         self.silent = StuckWorkers::new(clock::monotonic_ns());
     }
 
-    /// Starts to watch for workers that come to no end.
+    /// Starts to watch for workers that do not finish the phase.
     pub(crate) fn start_phase(&mut self) {
         self.idle = StuckWorkers::new(clock::monotonic_ns());
     }
 
-    /// Receives the next event, if there is one soon. Deltas are merged on the way, and events logged.
+    /// Receives the next event, if one comes soon. Merges deltas and logs events on the way.
     pub(crate) fn hear(&mut self, merge: &mut Merge) -> Result<WorkerEvent, Error> {
         if reserve::is_given_up() {
             return Err(Error::Memory);
@@ -136,8 +136,8 @@ impl WorkerSet {
         }
     }
 
-    /// A worker that has not `ended` a phase whose time is over, and reports nothing new, is not waited for:
-    /// it may be anything that speaks over a network.
+    /// Drops a worker that has not `ended` a phase whose time is over, and reports no progress: it may be
+    /// anything that speaks over a network.
     pub(crate) fn part_with_idle(
         &mut self,
         merge: &mut Merge,
@@ -155,8 +155,8 @@ impl WorkerSet {
         }
     }
 
-    /// Waits for the books of all workers. They are closed at once, but there may be much in them, and events
-    /// before them: only when nothing has come for that long is a worker stuck.
+    /// Waits for the books of all workers. They are closed at once, but may be large, with events before
+    /// them: a worker is stuck only when nothing has come for that long.
     pub(crate) fn gather_books(
         &mut self,
         merge: &mut Merge,
@@ -199,7 +199,8 @@ impl WorkerSet {
         Ok(())
     }
 
-    /// The next report of a worker that takes part, if it can be true: else that worker has failed.
+    /// The next report of a worker that takes part, if it can be true; otherwise a report that the worker has
+    /// failed.
     fn receive(&mut self) -> Result<Report, RecvTimeoutError> {
         loop {
             let report = self.reports.recv_timeout(LOOK_INTERVAL)?;
@@ -211,8 +212,8 @@ impl WorkerSet {
         }
     }
 
-    /// Something happened at a worker; or at all, for events do not say whose they are, and books share the
-    /// way with others'.
+    /// Notes a report as progress of its worker, or of all workers: events do not name theirs, and books
+    /// share the way with others'.
     fn note_news(&mut self, report: &Report) {
         match report {
             Report::Delta(delta) if delta.counts != Counts::default() => {
@@ -227,7 +228,7 @@ impl WorkerSet {
         }
     }
 
-    /// A worker gave up. Of a fleet, its agent is lost; elsewhere there is nothing to go on with.
+    /// Handles a worker that gave up. In a fleet, its agent is lost; elsewhere the run cannot go on.
     fn handle_failed(&mut self, merge: &mut Merge, worker: u16, message: String) -> Result<(), Error> {
         if reserve::is_given_up() {
             return Err(Error::Memory);
@@ -253,7 +254,7 @@ struct Log {
 }
 
 impl Log {
-    /// Adds a batch. A queue that is full is not waited for: what does not fit is lost.
+    /// Adds a batch. A full queue is not waited for: what does not fit is lost.
     fn add(&mut self, mut batch: Batch) {
         let Some(queue) = &self.queue else { return batch.recycle() };
         batch.lost = batch.lost.saturating_add(std::mem::take(&mut self.lost));
@@ -263,8 +264,8 @@ impl Log {
         }
     }
 
-    /// Says how much is lost. Between two steps there is time to wait; a log that is gone counts nothing any
-    /// more.
+    /// Hands over the number of lost events. Between two steps there is time to wait; a log that is gone
+    /// needs no count.
     fn flush(&mut self) {
         if let Some(queue) = self.queue.as_ref().filter(|_| self.lost > 0) {
             let _ = queue.send(Batch { lost: std::mem::take(&mut self.lost), ..Batch::default() });

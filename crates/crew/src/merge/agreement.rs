@@ -13,19 +13,19 @@ use stats::errors::ErrorKind;
 /// Pushes that are kept before the older half is decided.
 const RECENT_MAX: usize = 1 << 16;
 
-/// Different contents of a push that are told apart. A server that tells each client something of its own,
-/// where the file says that it is the same, would else cost memory for every copy.
+/// Most contents of a push that are told apart. Otherwise a server that sends each client something of its
+/// own, where the file says that all get the same, would cost memory for every copy.
 const VERSIONS_MAX: usize = 64;
 
-/// The pushes that are still compared, and what has come of the others.
+/// The pushes that are still compared, and the outcomes of the others.
 #[derive(Default)]
 pub(super) struct Agreement {
     recent: HashMap<PushKey, Versions>,
     older: HashMap<PushKey, Versions>,
     differing: u64,
-    /// When a client had something else, first and last.
+    /// When a client first and last had another content.
     times_ns: Option<(u64, u64)>,
-    /// The first that had, and of which number.
+    /// The first such client, with the number of the push.
     example: String,
 }
 
@@ -127,7 +127,7 @@ mod tests {
         Content { key: PushKey { number, kind: 0, room }, fingerprint, at_ns, client, receivers: 1 }
     }
 
-    /// How many differ, and the numbers in what is said of the first: its client, its push, and how many
+    /// How many differ, and the numbers in the example of the first: its client, its push, and how many
     /// others there are.
     fn differing(contents: impl IntoIterator<Item = Content>) -> Option<(u64, Vec<u64>)> {
         let mut agreement = Agreement::default();

@@ -106,8 +106,8 @@ fn connects_without_books_stay_under_way() {
     assert_eq!(counts.check(), Ok(()));
 }
 
-/// The busiest worker's CPU in a step that loads for a second, and drains for two more: what arrived until
-/// then, with its time.
+/// The busiest worker's CPU in a step that loads for a second, and drains for two more, with arrivals at
+/// these times.
 fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
     const MS: u64 = 1_000_000;
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };

@@ -14,7 +14,7 @@ pub type Metrics = BTreeMap<String, f64>;
 /// Reads the body of an answer.
 ///
 /// # Errors
-/// A line that is neither a comment nor a sample, or JSON that is none.
+/// A line that is neither a comment nor a sample, or malformed JSON.
 pub(super) fn parse(body: &str) -> Result<Metrics, String> {
     let body = body.trim_start_matches('\u{feff}').trim();
     if body.starts_with(['{', '[']) {
@@ -54,7 +54,7 @@ fn sample(line: &str) -> Option<(&str, f64)> {
     Some((name, value))
 }
 
-/// Behind the brace that closes the labels.
+/// The end of the labels, behind the closing brace.
 fn labels_end(labels: &str) -> Option<usize> {
     let (mut in_quotes, mut escaped) = (false, false);
     for (at, c) in labels.char_indices() {

@@ -7,7 +7,7 @@ use net::network::{Link, Segments};
 use net::proc::{MachineCpu, Programs, machine_cpu};
 use results::{MachineUse, ProgramUse};
 
-/// Other programs that a result names: the busiest, if they used as much as this of a core.
+/// Most other programs that a result names: the busiest, if they used at least this share of a core.
 const OTHERS_MAX: usize = 3;
 const OTHERS_CPU_PERCENT_MIN: f64 = 5.0;
 
@@ -23,7 +23,7 @@ pub(super) struct MachineWatch {
 }
 
 impl MachineWatch {
-    /// The window opens.
+    /// Opens the window.
     pub(super) fn start() -> Self {
         let quota = CpuQuota::of(std::process::id());
         let throttling = quota.as_ref().and_then(CpuQuota::throttling);
@@ -41,8 +41,8 @@ impl MachineWatch {
         }
     }
 
-    /// Usage since, and how often the generator's processes here ran into their CPU quota, if they have one.
-    /// `server`: the processes of a server of this machine.
+    /// Usage since the window opened, and how often the generator's processes here ran into their CPU quota,
+    /// if they have one. `server`: the processes of a server of this machine.
     pub(super) fn until_now(&self, server: &[u32], is_here: bool) -> (MachineUse, Option<f64>) {
         let now = self.quota.as_ref().and_then(CpuQuota::throttling);
         let cpu = self.cpu.zip(machine_cpu().ok());

@@ -14,7 +14,7 @@ fn watch_of(pid: u32) -> ServerWatch {
     ServerWatch::new(Some(&Service::of(pid)))
 }
 
-/// A shell with a job that uses CPU; it says a line when it is there.
+/// A shell with a job that uses CPU; it prints a line when it runs.
 fn shell(script: &str) -> Child {
     Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
