@@ -15,12 +15,11 @@ pub struct Speakers {
 pub struct Slow {
     /// Share of the clients: 0 to 1.
     pub share: f64,
-    /// Bytes each of them reads in a second; at least 1.
+    /// The bytes that each slow client reads in a second; at least 1.
     pub bytes_per_s: u64,
 }
 
-/// How often a slow client reads per second, unless it would then read more than this at once: then more
-/// often.
+/// How often a slow client reads per second; a client whose reads would then be too large reads more often.
 const READS_PER_S: u64 = 10;
 const READ_BYTES_MAX: u64 = 64 << 10;
 
@@ -41,15 +40,14 @@ impl Slow {
     }
 }
 
-/// Churn: clients leave, and as many come.
+/// Churn: clients leave, and as many others come.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Churn {
-    /// Share of the clients that leaves in a second; positive.
+    /// The share of the clients that leaves in a second; positive.
     pub share_per_s: f64,
 }
 
-/// Returns whether `client` is one of those that a share of all clients is: of the first n there are
-/// ⌊n·share⌋.
+/// Returns whether `client` belongs to a share of all clients: ⌊n·share⌋ of the first n clients do.
 pub(crate) fn is_picked(share: f64, client: u32) -> bool {
     // Without a draw: which clients are picked follows from the number alone, so every worker and the
     // coordinator agree on it.

@@ -28,7 +28,7 @@ pub struct LoginServer {
     pub tls: Option<TlsPlan>,
 }
 
-/// How certificates are checked.
+/// The checks of a server's certificate, and the clients' own certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsPlan {
     /// The name that the certificate must carry.
@@ -36,11 +36,11 @@ pub struct TlsPlan {
     /// Authorities to trust instead of the system's, as the text of a PEM file: an agent opens no file that a
     /// plan names.
     pub authorities: Option<String>,
-    /// Accept any certificate.
+    /// Accepts any certificate.
     pub insecure: bool,
     /// The clients' certificate, for a server that asks for one.
     pub identity: Option<TlsIdentity>,
-    /// Clients that come back go on with their TLS sessions.
+    /// True if clients that come back go on with their TLS sessions.
     pub resumes: bool,
 }
 
@@ -53,14 +53,14 @@ pub struct TlsIdentity {
     pub key: Secret,
 }
 
-/// How a client speaks: the HTTP request that opens its session, and its dialect.
+/// A client's protocol: the HTTP request that opens its session, and its dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientSpec {
     /// The dialect.
     pub dialect: wire::DialectId,
-    /// The carrier of its WebSocket.
+    /// The carrier of the client's WebSocket.
     pub carrier: wire::Carrier,
-    /// True if its connections are over TLS.
+    /// True if the client's connections are over TLS.
     pub is_secure: bool,
     /// The Host header.
     pub host: String,
@@ -74,15 +74,15 @@ pub struct ClientSpec {
     pub headers: Vec<(String, Secret)>,
     /// User and password of the URL, sent as basic authorization.
     pub userinfo: Option<(String, Secret)>,
-    /// Offer permessage-deflate.
+    /// The options of permessage-deflate to offer, if it is offered.
     pub deflate: Option<wire::DeflateOptions>,
     /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.
     pub payload_bytes: Option<u32>,
-    /// Messages have sizes from that to this, each equally often.
+    /// The largest message's bytes: sizes from `payload_bytes` to this one are equally frequent.
     pub payload_bytes_max: Option<u32>,
-    /// Messages carry these in turn: JSON values; empty: padding.
+    /// JSON values that messages carry in turn; empty: padding.
     pub rows: Arc<Vec<String>>,
-    /// Raw messages are text, not binary.
+    /// True if raw messages are text, not binary.
     pub text: bool,
     /// The largest message that is accepted from the server.
     pub message_bytes_max: u32,
@@ -93,7 +93,7 @@ pub struct ClientSpec {
 }
 
 impl ClientSpec {
-    /// Its name in results: the dialect, or a user's own app by the name they gave it and what carries it
+    /// The name of the client spec in results: the dialect, or a user's own app by its name and its carrier
     /// unless that is a plain WebSocket; and the transport or HTTP/2 where one was chosen, e.g.
     /// `sockjs/xhr-polling`, `raw/http2`.
     pub fn dialect_name(&self) -> String {
@@ -105,7 +105,7 @@ impl ClientSpec {
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// The protocol TLS has to agree on (RFC 7301); `None`: nothing.
+    /// The protocol on which TLS has to agree (RFC 7301); `None`: TLS need not agree on one.
     pub fn alpn(&self) -> Option<&'static str> {
         match self.carrier {
             wire::Carrier::Http1 => self.dialect.facts().alpn,
@@ -116,7 +116,7 @@ impl ClientSpec {
     /// The client spec, checked and encoded for the wire.
     ///
     /// # Errors
-    /// What cannot be sent: a header with a line break, a payload without room for its stamp.
+    /// Names an option that cannot be sent: a header with a line break, a payload without room for its stamp.
     pub fn wire_config(&self) -> Result<wire::Config, BadClientSpec> {
         let limits = wire::Limits::default();
         let limits = wire::Limits {
@@ -151,7 +151,7 @@ impl ClientSpec {
     }
 }
 
-/// A way of speaking that cannot be put on the wire.
+/// The cause why a client spec cannot be put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadClientSpec(pub wire::BadOption);
 

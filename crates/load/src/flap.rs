@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a client's connection ends on purpose.
+/// A way in which a client's connection ends on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cut {
-    /// The protocol's own goodbye to the connection: a WebSocket's close frame.
+    /// The protocol's own message that closes a connection: a WebSocket's close frame.
     Close,
     /// A reset.
     Reset,
@@ -14,10 +14,10 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// Each.
+    /// All ways to end a connection.
     pub const ALL: [Cut; 3] = [Cut::Close, Cut::Reset, Cut::Silence];
 
-    /// Its name in flags, files and reports.
+    /// The name of the way in flags, files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Cut::Close => "close",
@@ -30,19 +30,19 @@ impl Cut {
 /// Flapping: each client loses its connection again and again, stays away for a while, and comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flap {
-    /// A connection lasts at least so long; positive …
+    /// The shortest life of a connection; positive.
     pub up_ns_min: u64,
-    /// … and at most so long.
+    /// The longest life of a connection.
     pub up_ns_max: u64,
-    /// How long a client stays away; absent: as its protocol's back-off says.
+    /// How long a client stays away; absent: as long as its protocol's back-off demands.
     pub away_ns: Option<u64>,
-    /// How connections end, each as often as the others.
+    /// The ways in which connections end, each as often as the others.
     pub cuts: Cuts,
-    /// A client that is back asks for what it missed, if its protocol has a way to.
+    /// True if a client that is back asks for the messages it missed, where its protocol can do that.
     pub resumes: bool,
 }
 
-/// Some ways in which connections end: at least one.
+/// A set of ways in which connections end: at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cuts {
     close: bool,
@@ -51,16 +51,16 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// Resets alone.
+    /// The set of resets alone.
     pub const RESET: Cuts = Cuts { close: false, reset: true, silence: false };
 
-    /// These; those that are named twice count once.
+    /// The set of these ways; one that is named twice counts once.
     pub fn of(cuts: &[Cut]) -> Cuts {
         let has = |cut| cuts.contains(&cut);
         Cuts { close: has(Cut::Close), reset: has(Cut::Reset), silence: has(Cut::Silence) }
     }
 
-    /// Each of them.
+    /// Gives each way of the set.
     pub fn iter(self) -> impl Iterator<Item = Cut> {
         let Cuts { close, reset, silence } = self;
         Cut::ALL.into_iter().zip([close, reset, silence]).filter(|(_, is_one)| *is_one).map(|(cut, _)| cut)
@@ -68,17 +68,17 @@ impl Cuts {
 }
 
 impl Flap {
-    /// Returns whether it can be meant: there is a way, and connections last a while.
+    /// Returns whether the flapping is valid: connections end in some way, and last a while.
     pub fn is_sound(&self) -> bool {
         0 < self.up_ns_min && self.up_ns_min <= self.up_ns_max && self.cuts.iter().next().is_some()
     }
 
-    /// How long a connection lasts, by a number from 0 to 1.
+    /// How long a connection lasts, drawn by a number from 0 to 1.
     pub fn up_ns(&self, unit: f64) -> u64 {
         self.up_ns_min + ((self.up_ns_max - self.up_ns_min) as f64 * unit) as u64
     }
 
-    /// How it ends, by a number from 0 to 1.
+    /// The way in which a connection ends, drawn by a number from 0 to 1.
     pub fn cut(&self, unit: f64) -> Cut {
         let cuts: Vec<Cut> = self.cuts.iter().collect();
         cuts[((cuts.len() as f64 * unit) as usize).min(cuts.len() - 1)]

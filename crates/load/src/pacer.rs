@@ -12,7 +12,7 @@ use crate::schedule::Schedule;
 pub struct Pacer {
     /// The schedule of the whole run.
     schedule: Schedule,
-    /// The first of our messages, among the first `stride` of all.
+    /// The number of this worker's first message, among the first `stride` messages of all workers.
     offset: u32,
     /// How many workers share the schedule.
     stride: u32,
@@ -33,7 +33,7 @@ impl Pacer {
         Self::new(Schedule::constant(rate_per_s), offset, stride)
     }
 
-    /// When our `k`-th message (from 0) is due, in ns since the step's start.
+    /// When this worker's `k`-th message (from 0) is due, in ns since the step's start.
     ///
     /// Computed from `k`, never by adding up gaps, so that rounding cannot drift.
     pub fn due_ns(&self, k: u64) -> u64 {
@@ -42,7 +42,7 @@ impl Pacer {
         self.schedule.due_ns(k as f64 * f64::from(self.stride) + f64::from(self.offset))
     }
 
-    /// How many of our messages are due strictly before `window_ns`.
+    /// How many of this worker's messages are due strictly before `window_ns`.
     pub fn count_before(&self, window_ns: u64) -> u64 {
         // An estimate, one too many: rounding may put the last one on either side of the end, and only
         // `due_ns` counts.

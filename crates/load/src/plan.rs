@@ -22,26 +22,26 @@ pub struct Plan {
     pub endpoints: Vec<Endpoint>,
     /// Present for `wss://` and `https://`.
     pub tls: Option<TlsPlan>,
-    /// Servers that clients log in at, where that is not at the endpoints: as the app's file numbers them,
-    /// from 1.
+    /// Servers at which clients log in, where they do not log in at the endpoints: numbered from 1 as in the
+    /// app's file.
     pub login_servers: Vec<LoginServer>,
-    /// How to speak once connected.
+    /// The clients' protocol once they are connected.
     pub client_spec: ClientSpec,
     /// The clients' workload.
     pub workload: Workload,
     /// The rooms, in which members hear each other.
     pub rooms: Arc<Rooms>,
-    /// Some clients send, and the others listen.
+    /// The clients that send, where others only listen.
     pub speakers: Option<Speakers>,
-    /// Some clients read slowly.
+    /// The clients that read slowly, if any do.
     pub slow: Option<Slow>,
-    /// Clients leave, and others come.
+    /// The clients that leave and are replaced by others, if any are.
     pub churn: Option<Churn>,
-    /// Clients lose their connections, and come back.
+    /// The loss of connections on purpose, if clients lose theirs and come back.
     pub flap: Option<Flap>,
-    /// Answers after which a client ends its connection and connects again at once.
+    /// The number of answers after which a client ends its connection and connects again at once.
     pub messages_per_connection: Option<NonZeroU32>,
-    /// How messages to rooms come from outside.
+    /// The requests that bring messages to rooms from outside, if any do.
     pub publishing: Option<Box<Publishing>>,
     /// How clients connect.
     pub connecting: Connecting,
@@ -51,12 +51,12 @@ pub struct Plan {
     pub records_events: bool,
     /// The most clients that a step will have, over all workers, if that is known.
     pub clients_max: Option<u32>,
-    /// When the run began, on the run's clock (ns): times in results count from here.
+    /// The start of the run on the run's clock (ns): times in results count from here.
     pub epoch_ns: u64,
-    /// The wall clock at that moment, in nanoseconds since 1970: nothing is measured by it, but messages show
-    /// it, and all workers the same.
+    /// The wall clock at the start of the run, in nanoseconds since 1970: nothing is measured by it, but
+    /// messages show it, and all workers show the same.
     pub unix_epoch_ns: u64,
-    /// Seeds every worker's random numbers (masks, keys, choice of senders).
+    /// The seed of every worker's random numbers (masks, keys, choice of senders).
     pub seed: u64,
 }
 
@@ -67,7 +67,7 @@ impl Plan {
     }
 
     /// The number that messages of this run carry, the same at all workers: of two runs at one server, each
-    /// knows its own.
+    /// recognizes its own messages.
     pub fn run(&self) -> u16 {
         // The odd multiplier of SplitMix64 carries the lowest bits, which differ most, into the uppermost.
         let mixed = (self.unix_epoch_ns ^ self.epoch_ns.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -81,8 +81,8 @@ impl Plan {
         comes_back && self.tls.as_ref().is_some_and(|tls| tls.resumes)
     }
 
-    /// The plan of the connections over which rooms are told something from outside, if they are. With the
-    /// clients they have people and addresses in common.
+    /// The plan of the connections over which messages are published to rooms from outside, if any are. They
+    /// share the clients' people and addresses.
     pub fn of_publishers(&self) -> Option<Plan> {
         let Publishing { endpoints, tls, client_spec, .. } = &**self.publishing.as_ref()?;
         let people = Arc::clone(&self.client_spec.people);
@@ -102,8 +102,8 @@ impl Plan {
         })
     }
 
-    /// The plan for some of the workers, which are neighbours: without the rows of users' data that none of
-    /// their clients takes.
+    /// The plan for some workers with consecutive numbers: without the rows of users' data that their clients
+    /// do not take.
     pub fn part(&self, segments: &[Segment]) -> Plan {
         let (Some(clients_max), Some(first), Some(last)) =
             (self.clients_max, segments.first(), segments.last())
@@ -130,7 +130,7 @@ pub enum Workload {
 /// How clients connect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connecting {
-    /// A client not usable after this time is a connection timeout.
+    /// The time after which a client that is not usable yet counts as a connection timeout.
     pub timeout_ns: u64,
     /// New connections per second over all workers; absent: as fast as the server allows.
     pub rate_per_s: Option<f64>,
@@ -143,23 +143,24 @@ pub struct Connecting {
 /// How long a step waits for what is still under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draining {
-    /// A step is drained when nothing has arrived for this long, and not for three times the longest answer
-    /// …; `None`: nothing short of the timeout is quiet enough.
+    /// The silence after which a step is drained, if it also lasts three times as long as the longest answer
+    /// took; `None`: only the timeout ends the wait.
     pub quiet_ns: Option<u64>,
-    /// … or after this long, whatever still arrives.
+    /// The time after which a step ends its wait, whatever still arrives.
     pub timeout_ns: u64,
 }
 
 /// One level of load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepOrder {
-    /// The step's number from 0; it goes into every sequence number, so that a straggler is known as one.
+    /// The step's number from 0; it goes into every sequence number, so that a message that arrives in a
+    /// later step is recognized.
     pub index: u16,
     /// Clients over all workers.
     pub clients: u32,
     /// When messages are sent.
     pub load: Load,
-    /// Measured, but not part of the result.
+    /// True if the step is measured, but not part of the result.
     pub warmup: bool,
 }
 
@@ -180,7 +181,7 @@ pub enum Load {
     Open {
         /// Messages per second over all clients.
         schedule: Schedule,
-        /// Length of the window.
+        /// The length of the window in which messages are due.
         duration_ns: u64,
     },
     /// Open model, and in its midst a share of the clients loses its connection and comes back. The clients
@@ -188,7 +189,7 @@ pub enum Load {
     Storm(Storm),
     /// Nothing is sent: connections are held.
     Hold {
-        /// How long.
+        /// How long connections are held.
         duration_ns: u64,
     },
     /// Closed model: this many messages are under way at once; an answer frees the slot for the next, from a
@@ -196,9 +197,9 @@ pub enum Load {
     Closed {
         /// Messages under way over all workers.
         concurrency: u32,
-        /// The most of them at one client.
+        /// The most messages under way at one client.
         per_client: u32,
-        /// When to stop.
+        /// The condition that ends the step.
         until: Until,
     },
 }
@@ -215,7 +216,7 @@ impl Load {
         }
     }
 
-    /// The ones among these that send.
+    /// The plan's senders that send under this load: clients whose connections a storm drops do not.
     pub fn senders(&self, of_plan: Senders) -> Senders {
         if let Load::Storm(storm) = self { of_plan.without(storm.share) } else { of_plan }
     }
@@ -228,11 +229,12 @@ pub struct Storm {
     pub rate_per_s: Option<f64>,
     /// Time before the storm.
     pub lead_ns: u64,
-    /// Time from the storm to the end of the step.
+    /// The time from the storm to the end of the step.
     pub duration_ns: u64,
-    /// Share of the clients that drop their connections: 0 to 1. With 0 the server is expected to drop them.
+    /// The share of the clients that drop their connections: 0 to 1. With 0 the server is expected to drop
+    /// them.
     pub share: f64,
-    /// The time over which clients come back; `None`: as their protocol's back-off says.
+    /// The time over which clients come back; `None`: they wait as their protocol's back-off demands.
     pub window_ns: Option<u64>,
 }
 
@@ -250,12 +252,12 @@ impl Storm {
     }
 }
 
-/// When a closed loop stops.
+/// The condition that ends a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Until {
-    /// After this many messages over all workers.
+    /// The loop ends after this many messages over all workers.
     Samples(u64),
-    /// After this time.
+    /// The loop ends after a time.
     Elapsed {
         /// Length of the step.
         duration_ns: u64,

@@ -16,7 +16,7 @@ pub struct Publishing {
     pub tls: Option<TlsPlan>,
     /// The request: plain HTTP, whose body is the app's broadcast. Its users are the plan's.
     pub client_spec: ClientSpec,
-    /// Connections over all workers, each of which has one at least.
+    /// The number of connections over all workers, each of which has at least one.
     pub connections: u32,
 }
 

@@ -3,27 +3,27 @@
 use serde::{Deserialize, Serialize};
 
 const NS_PER_S: f64 = 1e9;
-/// Pieces of a schedule: so that it stays a plain value.
+/// The most pieces of a schedule: with a bound, a schedule stays a plain value that is copied.
 pub const PIECES_MAX: usize = 6;
 
 /// Messages per second over time: pieces in which the rate goes from one value to another in a straight line,
-/// and then one rate for ever.
+/// and then one rate without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
     pieces: [Piece; PIECES_MAX],
     length: u8,
-    /// After the last piece.
+    /// The rate after the last piece.
     rest_per_s: f64,
 }
 
 /// A stretch of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Messages per second at its start.
+    /// Messages per second at the start of the piece.
     pub from_per_s: f64,
-    /// At its end.
+    /// Messages per second at the end of the piece.
     pub to_per_s: f64,
-    /// How long it takes.
+    /// The length of the piece in time.
     pub duration_ns: u64,
 }
 
@@ -40,8 +40,8 @@ impl Schedule {
     /// One piece after another; the last one's final rate goes on.
     ///
     /// # Panics
-    /// If there are none or more than [`PIECES_MAX`], if a rate is negative or not finite, or if one is 0 at
-    /// both ends of a piece.
+    /// If there are no pieces or more than [`PIECES_MAX`], if a rate is negative or not finite, or if a rate
+    /// is 0 at both ends of a piece.
     pub fn of(pieces: &[Piece]) -> Self {
         let rest_per_s = pieces.last().expect("a schedule has a piece").to_per_s;
         let mut schedule = Self { pieces: Default::default(), length: pieces.len() as u8, rest_per_s };
@@ -55,8 +55,8 @@ impl Schedule {
         schedule
     }
 
-    /// Returns whether it is as the constructors make it, with no rate above this: it may have come over a
-    /// network.
+    /// Returns whether the schedule could have been made by the constructors, with no rate above
+    /// `rate_per_s_max`: it may have come over a network.
     pub fn is_sound(&self, rate_per_s_max: f64) -> bool {
         let is_rate = |rate: f64| (0.0..=rate_per_s_max).contains(&rate);
         let is_piece = |piece: &Piece| {
@@ -94,7 +94,7 @@ impl Schedule {
         self.messages_until(window_ns) * NS_PER_S / window_ns as f64
     }
 
-    /// How many messages are due until `at_ns`, in fractions.
+    /// The number of messages due until `at_ns`, with a fraction.
     pub(crate) fn messages_until(&self, at_ns: u64) -> f64 {
         let (mut left_ns, mut messages) = (at_ns, 0.0);
         for piece in self.pieces() {
@@ -105,7 +105,7 @@ impl Schedule {
         messages + self.rest_per_s * left_ns as f64 / NS_PER_S
     }
 
-    /// When message `number` is due, counting from 0: the moment until which that many were due.
+    /// When message `number`, counting from 0, is due: the moment until which `number` messages were due.
     pub(crate) fn due_ns(&self, number: f64) -> u64 {
         let (mut left, mut start_ns) = (number, 0);
         for piece in self.pieces() {
@@ -135,7 +135,8 @@ impl Piece {
         (self.from_per_s + slope * t / 2.0) * t
     }
 
-    /// Its inverse, in the form that loses no digits where the rate hardly changes.
+    /// The inverse of [`messages_until`](Piece::messages_until), in the form that loses no digits where the
+    /// rate hardly changes.
     fn due_ns(&self, number: f64) -> u64 {
         if number <= 0.0 {
             return 0;

@@ -12,8 +12,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A client's number in the run, by its number at this worker. For a client that a server makes up, some
-    /// number.
+    /// A client's number in the run, by its number at this worker. The number of a client that does not
+    /// exist, which a server may make up, is arbitrary.
     #[inline]
     pub fn number(&self, client: u32) -> u32 {
         client.wrapping_mul(self.workers.into()).wrapping_add(self.worker.into())
@@ -25,7 +25,7 @@ impl Segment {
         total / workers + u32::from(worker < total % workers)
     }
 
-    /// This worker's share of `samples` when it has its [`share`](Self::share) of `slots`: in proportion to
+    /// This worker's share of `samples` where it has its [`share`](Self::share) of `slots`: in proportion to
     /// its slots, all shares adding up to `samples`.
     pub fn share_by_slots(&self, samples: u64, slots: u32) -> u64 {
         let first =

@@ -5,14 +5,14 @@ use wire::people::{RoleAssignment, RoleKind};
 use crate::client_shares::{Slow, Speakers, is_picked};
 use crate::segment::Segment;
 
-/// The senders of a step: all clients but those that only listen, read slowly, or will drop their connection
-/// in its storm.
+/// The senders of a step: all clients except those that only listen, read slowly, or will drop their
+/// connection in the step's storm.
 #[derive(Clone, Debug)]
 pub struct Senders {
     speakers: f64,
     slow: f64,
     storm: f64,
-    /// The shares of roles, where there are any.
+    /// The roles' shares of the load, where there are roles.
     role_shares: Option<RoleShares>,
 }
 
@@ -20,7 +20,7 @@ pub struct Senders {
 #[derive(Clone, Debug)]
 struct RoleShares {
     role_assignment: RoleAssignment,
-    /// By role; 0: it only listens.
+    /// The share of each role; 0: users of the role only listen.
     shares: Vec<f64>,
 }
 
@@ -56,12 +56,13 @@ impl Senders {
         Senders { storm, ..self }
     }
 
-    /// All of them together, with all of the load.
+    /// All senders as one group, with all of the load.
     pub fn all(&self) -> SenderGroup {
         SenderGroup { senders: self.clone(), share: 1.0 }
     }
 
-    /// The groups with a rate of their own: the people of each role that sends; without roles, all together.
+    /// The groups with a rate of their own: the users of each role that sends; without roles, one group of
+    /// all senders.
     pub fn groups(&self) -> Vec<SenderGroup> {
         let Some(RoleShares { role_assignment, shares }) = &self.role_shares else {
             return vec![self.all()];
@@ -75,8 +76,8 @@ impl Senders {
         shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(group).collect()
     }
 
-    /// Each worker's part of a step's load, by its number: workers with senders share it evenly. `None` for a
-    /// worker without any.
+    /// Each worker's part of a step's load, by the worker's number: workers with senders share it evenly.
+    /// `None` for a worker without senders.
     pub fn parts(&self, clients: u32, workers: u16) -> Vec<Option<Segment>> {
         let (mut has_one, mut without) = (vec![false; usize::from(workers)], workers);
         for client in (0..clients).filter(|&client| self.sends(client)) {
@@ -97,8 +98,8 @@ impl Senders {
         has_one.into_iter().map(&mut part).collect()
     }
 
-    /// Returns whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉
-    /// speakers, so that there is one.
+    /// Returns whether a client, by its number in the run, sends. Of the first n clients, ⌈n·share⌉ are
+    /// speakers, so that there is at least one.
     pub fn sends(&self, client: u32) -> bool {
         let is_silent =
             |role_shares: &RoleShares| role_shares.shares[role_shares.role_assignment.role(client)] == 0.0;
@@ -156,7 +157,7 @@ mod tests {
     }
 
     proptest! {
-        /// Workers with a sender have a part, and the parts are all of the load.
+        /// Checks that workers with a sender have a part, and that the parts add up to the whole load.
         #[test]
         fn workers_with_senders_have_all_of_the_load(
             speakers in 0.01f64..=1.0,

@@ -1,13 +1,13 @@
 //! The sizes of messages that differ.
 
-/// Sizes between two ends, both included.
+/// The most sizes between two ends, both included.
 const SIZES_MAX: usize = 64;
-/// Every worker holds a message of each size.
+/// The bytes that messages of all sizes may have together, about: every worker holds a message of each size.
 const BYTES_MAX: usize = 16 << 20;
-/// The golden ratio's fraction: its multiples, without their whole parts, lie everywhere.
+/// The golden ratio's fraction: its multiples, without their whole parts, are spread evenly from 0 to 1.
 const SCATTER: f64 = 0.618_033_988_749_895;
 
-/// Sizes from `min` to `max`, evenly spaced, in an order that is no order: small and large ones take turns.
+/// Sizes from `min` to `max`, evenly spaced, in a scattered order: small and large sizes take turns.
 pub(crate) fn spread(min: u32, max: u32) -> Vec<u32> {
     let (span, room) = ((max - min) as usize, BYTES_MAX / max.max(1) as usize);
     let steps = span.min(SIZES_MAX - 1).min(room.max(1));

@@ -71,7 +71,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A client that is usable.
+/// Connects a client, and has it join.
 fn join(port: u16) -> Result<TcpStream, Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_nodelay(true)?;
@@ -94,7 +94,7 @@ fn broadcast(mut member: &TcpStream) -> Result<(), Failure> {
     Ok(member.write_all(&out)?)
 }
 
-/// Bins and counts the copies among the frames of one read; how many results were among them.
+/// Bins and counts the copies among the frames of one read, and returns the number of results among them.
 fn receive(mut bytes: &[u8], delays: &mut [u32], copies: &mut usize) -> Result<usize, Failure> {
     let mut results = 0;
     while !bytes.is_empty() {

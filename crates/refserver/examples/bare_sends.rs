@@ -46,7 +46,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Answers the upgrade; nothing if the peer goes away instead of asking.
+/// Answers the upgrade, and returns the stream; `None` if the peer goes away without a request.
 fn greet(mut stream: TcpStream) -> Result<Option<TcpStream>, Failure> {
     stream.set_nodelay(true)?;
     let mut request = Vec::new();
@@ -68,7 +68,7 @@ fn greet(mut stream: TcpStream) -> Result<Option<TcpStream>, Failure> {
     Ok(Some(stream))
 }
 
-/// Waits for a message: its sender, and its text. `None` once a member has gone.
+/// Waits for a message, and returns its sender and its text; `None` once a member has gone.
 fn hear(members: &[TcpStream]) -> Result<Option<(usize, Vec<u8>)>, Failure> {
     let mut fds: Vec<PollFd<'_>> = members.iter().map(|member| PollFd::new(member, PollFlags::IN)).collect();
     poll(&mut fds, None)?;

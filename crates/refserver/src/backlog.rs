@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use crate::held::{Held, Share};
 
-/// Smaller batches are copied for each client that is behind: one send then takes many of them.
+/// The size from which clients share a batch. A smaller one is copied for each client that is behind, so that
+/// one send takes many of them.
 const SHARED_BYTES_MIN: usize = 16 << 10;
 
-/// Small pieces are gathered up to here, so that what is sent is given back soon.
+/// The size up to which small pieces are gathered, so that the memory of sent bytes is freed soon.
 const GATHERED_BYTES_MAX: usize = 64 << 10;
 
 /// A batch that clients wait for.
@@ -64,7 +65,7 @@ impl Piece {
         }
     }
 
-    /// Its memory, without the shared block.
+    /// The memory of the piece in bytes, without the shared block.
     fn cost_bytes(&self) -> usize {
         let own_bytes = if let Bytes::Own(bytes) = &self.bytes { bytes.capacity() } else { 0 };
         size_of::<Piece>() + own_bytes
@@ -77,7 +78,7 @@ pub(crate) struct Backlog {
     /// Bytes of the first piece that are sent.
     sent_bytes: usize,
     unsent_bytes: usize,
-    /// The part of them that are copies of broadcasts.
+    /// The bytes among the unsent ones that are copies of broadcasts.
     copies_bytes: usize,
     held: Held,
     booked: Share,
@@ -95,12 +96,12 @@ impl Backlog {
         }
     }
 
-    /// All that has to be sent yet.
+    /// The number of bytes that have yet to be sent.
     pub(crate) fn unsent_bytes(&self) -> usize {
         self.unsent_bytes
     }
 
-    /// Copies of broadcasts behind the piece that is on its way.
+    /// The bytes of broadcasts' copies behind the piece that is on its way.
     pub(crate) fn copies_behind_bytes(&self) -> usize {
         match self.pieces.front() {
             Some(first) if first.is_copy => self.copies_bytes - (first.bytes().len() - self.sent_bytes),
@@ -155,12 +156,12 @@ impl Backlog {
         self.pieces.push_back(piece);
     }
 
-    /// The bytes to send next, as far as it stands in one place; nothing if there is nothing left.
+    /// The bytes to send next, as far as they lie in one piece; empty if there is nothing left.
     pub(crate) fn next(&self) -> &[u8] {
         self.pieces.front().map_or(&[], |first| &first.bytes()[self.sent_bytes..])
     }
 
-    /// This many bytes of [`next`](Backlog::next) have been sent.
+    /// Removes this many bytes of [`next`](Backlog::next), which have been sent.
     pub(crate) fn advance(&mut self, bytes: usize) {
         let Some(first) = self.pieces.front() else { return };
         self.sent_bytes += bytes;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::held::Held;
 use crate::stats::Stats;
 
-/// How long a worker's figures may be old that has done something since.
+/// The age that a worker's figures may reach if the worker has done something since.
 pub(crate) const PUBLISH_AFTER_NS: u64 = 100_000_000;
 
 /// The shortest time between two notices of the same kind.
@@ -16,21 +16,21 @@ const SAY_INTERVAL_NS: u64 = 10_000_000_000;
 /// Notices of a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// Slow clients hold as much as they may together.
+    /// Slow clients together hold as many unsent bytes as they may.
     Crowd,
-    /// Out of file descriptors.
+    /// The process has run out of file descriptors.
     Files,
-    /// Out of kernel memory.
+    /// The kernel has run out of memory.
     Memory,
 }
 
 /// Statistics of one process, shared by all workers.
 pub(crate) struct SharedStats {
     held: Held,
-    /// By the workers' numbers.
+    /// Each worker's figures, by its number.
     figures: Vec<Mutex<Figures>>,
     say: fn(&str),
-    /// When each notice was last said; 0, never.
+    /// The time when each notice was last printed; 0: never.
     said_ns: [AtomicU64; 3],
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct SharedStats {
 #[derive(Clone, Default)]
 pub(crate) struct Figures {
     pub(crate) stats: Stats,
-    /// Connections that are open.
+    /// The number of open connections.
     pub(crate) open: usize,
 }
 
@@ -48,23 +48,23 @@ impl SharedStats {
         SharedStats { held, figures, say, said_ns: Default::default() }
     }
 
-    /// Shows a worker's figures.
+    /// Replaces a worker's figures by newer ones.
     pub(crate) fn publish(&self, worker: usize, figures: Figures) {
         *self.lock(worker) = figures;
     }
 
-    /// Returns whether these are a worker's figures as it has shown them last.
+    /// Returns whether these are the figures that the worker has published last.
     pub(crate) fn shows(&self, worker: usize, stats: &Stats, open: usize) -> bool {
         let shown = self.lock(worker);
         shown.open == open && shown.stats == *stats
     }
 
-    /// Says it, unless it has just been said.
+    /// Prints a notice, unless one of its kind has just been printed.
     pub(crate) fn say(&self, notice: Notice, now_ns: u64) {
         let said_ns = &self.said_ns[notice as usize];
         let last_ns = said_ns.load(Ordering::Relaxed);
         let is_due = last_ns == 0 || now_ns.saturating_sub(last_ns) >= SAY_INTERVAL_NS;
-        // Of several workers that find it due at once, one says it.
+        // Several workers may find the notice due at once: one of them prints it.
         if is_due && said_ns.compare_exchange(last_ns, now_ns, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             (self.say)(&self.words(notice));
         }
@@ -82,7 +82,7 @@ impl SharedStats {
         }
     }
 
-    /// In the text format of Prometheus.
+    /// Gives the figures in the text format of Prometheus.
     pub(crate) fn metrics(&self) -> String {
         let (mut sum, mut open) = (Stats::default(), 0);
         // One lock at a time: no worker that publishes waits for the whole sum.
@@ -111,7 +111,7 @@ impl SharedStats {
         text
     }
 
-    /// A worker that panicked has left its figures whole.
+    /// Locks a worker's figures, also after a panic: a worker that panicked has left them whole.
     fn lock(&self, worker: usize) -> MutexGuard<'_, Figures> {
         self.figures[worker].lock().unwrap_or_else(PoisonError::into_inner)
     }

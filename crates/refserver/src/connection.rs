@@ -10,53 +10,54 @@ use crate::faults::ClientFaults;
 use crate::link::{Link, Way};
 use crate::memberships::Memberships;
 
-/// Unsent bytes, or bytes of requests that wait for their turn, above which a connection is not read: a
+/// The number of unsent bytes, or of bytes of waiting requests, above which a connection is not read: a
 /// client that does not take its answers, or asks for more than can be answered, may not ask for more.
 const UNREAD_ABOVE_BYTES: usize = 64 << 10;
 
-/// No deadline.
+/// The deadline of a connection without one.
 pub(crate) const NEVER_NS: u64 = u64::MAX;
 
 /// How far a connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Accepted: has until its deadline to upgrade or to make a request.
+    /// The connection was accepted: it has until its deadline to upgrade or to make a request.
     Fresh,
-    /// In use.
+    /// The connection is in use.
     Open,
-    /// Its request is answered: has until its deadline to make another.
+    /// Its request is answered: the connection has until its deadline to make another.
     Idle,
-    /// Nothing more will be said: closes when the unsent bytes have gone out.
+    /// The last bytes are queued: the connection closes when they have gone out.
     Closing,
-    /// Everything was sent: what still comes is thrown away until the peer closes too. Closing a socket with
-    /// unread bytes would reset it, and the peer might lose the last message, which says what was wrong.
+    /// Everything was sent: bytes that still arrive are thrown away until the peer closes too. Closing a
+    /// socket with unread bytes would reset it, and the peer might lose the last message, which names what
+    /// was wrong.
     Lingering,
 }
 
 pub(crate) struct Connection {
     pub(crate) link: Link,
-    /// Tells this connection from an earlier one with the same key.
+    /// A number that tells this connection from an earlier one with the same key.
     pub(crate) serial: u32,
     pub(crate) session: wire::Server,
     pub(crate) tls: Option<Tls<ServerSide>>,
     pub(crate) is_upgraded: bool,
-    /// The rooms it is in.
+    /// The connection's places in rooms.
     pub(crate) memberships: Memberships,
-    /// The token of the session that holds its request, and will answer when there is something to say; or
-    /// that it has taken over.
+    /// The token of the session that holds the connection's request, and will answer when it has output; or
+    /// of the session that the connection has taken over.
     pub(crate) held_by: Option<u64>,
     /// The same of each stream of HTTP/2 with an answer under way.
     pub(crate) streams: Vec<(u32, u64)>,
-    /// Once it is upgraded, if the server has faults.
+    /// The record of the client's faults, once the connection is upgraded and if the server has faults.
     pub(crate) faults: Option<Box<ClientFaults>>,
     pub(crate) phase: Phase,
-    /// There was something to read while reading was held back.
+    /// True if there was something to read while reading was held back.
     pub(crate) unread: bool,
-    /// It is going to be read without an event.
+    /// True if the connection is going to be read without an event.
     pub(crate) is_unfinished: bool,
-    /// When the phase has to end.
+    /// The time when the phase has to end.
     pub(crate) deadline_ns: u64,
-    /// The time of the entry in the timers that counts.
+    /// The time of the connection's valid entry in the timers.
     pub(crate) timer_ns: u64,
 }
 
@@ -102,7 +103,8 @@ impl Connection {
         self.link.unsent_bytes() + self.session.unsent_bytes(stream)
     }
 
-    /// It has got what it asked for, or a session is asked for it. With nothing more to come it is idle.
+    /// Handles that a request was answered, or that a session was asked to answer it. A connection without
+    /// further requests is idle from then on.
     pub(crate) fn handle_answered(&mut self, is_asked: bool, idle_until_ns: u64) {
         (self.phase, self.deadline_ns) = match self.is_upgraded || is_asked || self.session.is_answering() {
             true => (Phase::Open, NEVER_NS),
@@ -110,7 +112,8 @@ impl Connection {
         };
     }
 
-    /// The next request on a connection that lives on has as long as the first, from its first bytes on.
+    /// Handles the first bytes of another request on the connection: like the first request, it has until a
+    /// deadline.
     pub(crate) fn handle_begun(&mut self, until_ns: u64) {
         // Only then: the first request has its deadline from when the connection was accepted.
         if self.phase == Phase::Idle {
@@ -118,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// Every byte of an answer leaves through here. `cipher` is scratch.
+    /// Sends an answer; every byte of an answer is sent by this function. `cipher` is scratch.
     #[inline]
     pub(crate) fn send_messages(
         &mut self,
@@ -132,7 +135,8 @@ impl Connection {
         self.link.send(cipher, way)
     }
 
-    /// Every byte of a broadcast leaves through here, for each member. What is encrypted is its own.
+    /// Sends a broadcast to this member; every byte of a broadcast is sent by this function. Encrypted bytes
+    /// are the member's own, not shared.
     #[inline]
     pub(crate) fn send_copies(
         &mut self,

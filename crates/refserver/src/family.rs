@@ -24,10 +24,10 @@ use crate::options::Options;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
 
-/// How long the children may take to listen.
+/// The time that the children may take to listen.
 const READY_TIMEOUT_NS: u64 = 20_000_000_000;
 
-/// How much longer than their own grace stopping children are waited for.
+/// The time for which stopping children are waited for beyond their own grace.
 const KILL_AFTER_GRACE_NS: u64 = 2_000_000_000;
 
 const TOKEN_WAKER: u64 = u64::MAX;
@@ -40,13 +40,13 @@ pub struct Family {
     poller: Poller,
     grace_ns: u64,
     _reservations: Vec<Reservation>,
-    /// On the unix sockets, which cannot be shared but by having the same.
+    /// The listeners on unix sockets, which processes can share only by having the same descriptor.
     unix: Vec<Arc<Listener>>,
 }
 
 struct Member {
     child: Child,
-    /// The socket of its reports; `None` when it has said everything.
+    /// The socket of the child's reports; `None` once all its reports have arrived.
     link: Option<Socket>,
     said: String,
 }
@@ -94,8 +94,8 @@ impl Family {
         &self.local_addrs
     }
 
-    /// Waits until all have ended: because `stop` was raised, which is passed on, or because one failed,
-    /// which stops the others and is an error.
+    /// Waits until all processes have ended: because `stop` was raised, which is passed on, or because one
+    /// failed, which stops the others and is an error.
     pub fn run(mut self, stop: &StopFlag) -> io::Result<Stats> {
         let waker = Arc::new(Waker::new()?);
         self.poller.add(&*waker, TOKEN_WAKER, Interest::ReadEdge)?;
@@ -161,7 +161,8 @@ impl Family {
         Ok(())
     }
 
-    /// Waits until a child has said something or `until_ns` has come; gives those that have said their last.
+    /// Waits until a child has reported something or `until_ns` has come; gives the children whose last
+    /// report has arrived.
     fn read_links(&mut self, until_ns: Option<u64>) -> io::Result<Vec<usize>> {
         let mut events = Events::with_capacity(64);
         self.poller.wait(&mut events, until_ns.map(|ns| ns.saturating_sub(monotonic_ns())))?;
@@ -184,7 +185,7 @@ impl Drop for Family {
 }
 
 impl Member {
-    /// Takes what it said; true when that was the last.
+    /// Reads the child's reports; true when the last one has arrived.
     fn read(&mut self) -> bool {
         let mut buffer = [0; 4096];
         loop {
@@ -223,7 +224,7 @@ fn listen_unix(options: &Options) -> io::Result<Vec<Arc<Listener>>> {
     options.listen.iter().filter(|addr| matches!(addr, Addr::Unix(_))).map(listen).collect()
 }
 
-/// Everyone's sockets to everyone else.
+/// Makes a pair of sockets between any two of the processes, and gives each process its ends.
 fn full_mesh(processes: usize) -> io::Result<Vec<Vec<Socket>>> {
     let mut ends: Vec<Vec<Socket>> = (0..processes).map(|_| Vec::new()).collect();
     for one in 0..processes {

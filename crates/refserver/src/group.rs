@@ -8,11 +8,11 @@ use wire::Room;
 
 use crate::room_counts::RoomCounts;
 
-/// The broadcasts of one turn of one worker, for the members of all others.
+/// The broadcasts of one turn of one worker, for the room's members at all other workers.
 #[derive(Debug, Clone)]
 pub(crate) struct RoomBatch {
     pub(crate) room: Room,
-    /// Frames in `frames`.
+    /// The number of frames in `frames`.
     pub(crate) messages: u32,
     /// Encoded frames, end to end.
     pub(crate) frames: Arc<[u8]>,
@@ -21,28 +21,28 @@ pub(crate) struct RoomBatch {
 /// The members of one room on one worker, and what is to be sent to each of them at the end of the turn.
 struct Group {
     room: Room,
-    /// Keys of connections, or of sessions if the room is theirs, in no order.
+    /// The keys of connections, or of sessions where the room's members are sessions, in no order.
     members: Vec<u32>,
     /// Encoded frames, end to end.
     batch: Vec<u8>,
-    /// How many frames `batch` holds.
+    /// The number of frames in `batch`.
     messages: u32,
 }
 
-/// All groups of a worker. One without members and broadcasts is forgotten.
+/// All groups of a worker. A group without members and broadcasts is removed.
 #[derive(Default)]
 pub(crate) struct Groups {
     list: Slab<Group>,
     by_room: HashMap<Room, usize>,
     /// The groups with broadcasts.
     pending: Vec<usize>,
-    /// Bytes in all batches.
+    /// The number of bytes in all batches.
     batched_bytes: usize,
-    /// The members at all workers, if there are others.
+    /// The numbers of members at all workers, if there are other workers.
     room_counts: Option<Arc<RoomCounts>>,
 }
 
-/// A group's batch and members, taken out while the one is sent to the others.
+/// A group's batch and members, taken out while the batch is sent to the members.
 pub(crate) struct Delivery {
     pub(crate) batch: Vec<u8>,
     pub(crate) messages: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Membership {
     pub(crate) slot: u32,
 }
 
-/// A member that has been given the place of one that left: it is to be told.
+/// A member that has been given the place of a member that left, and must be informed of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moved {
     pub(crate) key: u32,
@@ -66,12 +66,12 @@ pub(crate) struct Moved {
 }
 
 impl Groups {
-    /// The rooms of a worker that is one of several.
+    /// The groups of a worker; `room_counts` is present if the process has several workers.
     pub(crate) fn of_one_worker(room_counts: Option<Arc<RoomCounts>>) -> Groups {
         Groups { room_counts, ..Groups::default() }
     }
 
-    /// How many members the room has, at all workers of the process.
+    /// The number of the room's members at all workers of the process.
     pub(crate) fn members(&self, room: Room) -> u64 {
         match (&self.room_counts, self.by_room.get(&room)) {
             (Some(room_counts), _) => room_counts.members(room).into(),
@@ -105,7 +105,7 @@ impl Groups {
         moved
     }
 
-    /// The group of a room that has any.
+    /// The group of a room, if it has one.
     pub(crate) fn find(&self, room: Room) -> Option<u32> {
         self.by_room.get(&room).map(|&group| group as u32)
     }
@@ -128,7 +128,7 @@ impl Groups {
         self.list[group].room
     }
 
-    /// A group with broadcasts; each is given once.
+    /// Takes a group with broadcasts; each is given once.
     pub(crate) fn poll_pending(&mut self) -> Option<usize> {
         self.pending.pop()
     }
@@ -153,9 +153,9 @@ impl Groups {
         self.forget_if_empty(group);
     }
 
-    /// Takes the batch of a pending group, and says how many messages it holds. Its members are copied to
-    /// `recipients`: from now on they may leave, others may join, and more may be broadcast, for which
-    /// `spare` is the next batch.
+    /// Takes the batch of a pending group, and returns it with the number of its messages. Its members are
+    /// copied to `recipients`: from now on they may leave, others may join, and more may be broadcast, for
+    /// which `spare` is the next batch.
     pub(crate) fn detach_delivery(
         &mut self,
         group: usize,
@@ -172,7 +172,7 @@ impl Groups {
         self.batched_bytes
     }
 
-    /// The batches, for other workers to deliver too.
+    /// Copies the batches for other workers, which deliver them to their members.
     pub(crate) fn room_batches(&self) -> Vec<RoomBatch> {
         let room_batch = |&group: &usize| {
             let Group { room, ref batch, messages, .. } = self.list[group];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// One account, of all workers of a process, and its bound. Booked only for clients that are behind.
+/// The account of the bytes that all workers of a process hold for clients that are behind, and its bound.
 #[derive(Clone)]
 pub(crate) struct Held(Arc<Account>);
 
@@ -18,35 +18,35 @@ impl Held {
         Held(Arc::new(Account { bytes: AtomicUsize::new(0), bytes_max }))
     }
 
-    /// A share in it, of nothing yet.
+    /// A new share in the account, of 0 bytes.
     pub(crate) fn share(&self) -> Share {
         Share { held: self.clone(), bytes: 0 }
     }
 
-    /// Bytes held now.
+    /// The number of bytes held now.
     pub(crate) fn bytes(&self) -> usize {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// The bound.
+    /// The bound of the account in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
         self.0.bytes_max
     }
 
-    /// Returns whether the total is reached, so that no client may hold more.
+    /// Returns whether the bound is reached, so that nothing more may be held for any client.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes() >= self.0.bytes_max
     }
 }
 
-/// One holder's booking, given back when it is dropped.
+/// One holder's part of the account, given back when it is dropped.
 pub(crate) struct Share {
     held: Held,
     bytes: usize,
 }
 
 impl Share {
-    /// Books this many bytes in place of those before.
+    /// Sets the share to this many bytes.
     pub(crate) fn set(&mut self, bytes: usize) {
         // Relaxed: a sum that is held against a bound, and orders nothing else.
         let booked = &self.held.0.bytes;

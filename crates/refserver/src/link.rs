@@ -11,12 +11,12 @@ use crate::held::Held;
 /// A socket, registered for reading, and the bytes that it has not taken yet.
 pub(crate) struct Link {
     pub(crate) socket: Socket,
-    /// Exists only while there are some: most links have none most of the time.
+    /// The bytes that wait, while there are any: most links have none most of the time.
     unsent: Option<Box<Backlog>>,
 }
 
-/// The needs of sending: a poller and a token to hear of room again, and the account of the bytes that wait
-/// till then.
+/// The resources for sending: a poller and a token to learn when the socket has room again, and the account
+/// of the bytes that wait until then.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'a> {
     pub(crate) poller: &'a Poller,
@@ -29,20 +29,21 @@ impl Link {
         Link { socket, unsent: None }
     }
 
-    /// Bytes that the socket has not taken yet.
+    /// The number of bytes that the socket has not taken yet.
     pub(crate) fn unsent_bytes(&self) -> usize {
         self.unsent.as_ref().map_or(0, |unsent| unsent.unsent_bytes())
     }
 
-    /// Returns whether another batch of broadcasts may be kept for it. What is on its way does not count, nor
-    /// do answers; and one batch may wait in any case.
+    /// Returns whether another batch of broadcasts may be kept for the client. Bytes on their way do not
+    /// count, nor do answers; and one batch may wait in any case.
     pub(crate) fn has_room_for(&self, batch_bytes: usize, bytes_max: usize) -> bool {
         let behind_bytes = self.unsent.as_ref().map_or(0, |unsent| unsent.copies_behind_bytes());
         // A batch above the bound could never be kept else, be the client as fast as it may.
         behind_bytes == 0 || behind_bytes + batch_bytes <= bytes_max
     }
 
-    /// Sends bytes as they are, or keeps what the socket does not take and has it said when it does.
+    /// Sends bytes as they are, or keeps the rest that the socket does not take, and has the poller report
+    /// when it has room.
     pub(crate) fn send(&mut self, bytes: &[u8], way: Way<'_>) -> io::Result<()> {
         let sent = self.begin(bytes)?;
         if sent < bytes.len() {
@@ -51,7 +52,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends broadcasts, which other clients also get, and keeps what the socket does not take.
+    /// Sends broadcasts, which other clients also get, and keeps the rest that the socket does not take.
     pub(crate) fn send_copies(&mut self, batch: &mut Batch<'_>, way: Way<'_>) -> io::Result<()> {
         let sent = self.begin(batch.bytes())?;
         if sent < batch.bytes().len() {
@@ -60,7 +61,7 @@ impl Link {
         Ok(())
     }
 
-    /// The socket has room: sends what was kept. True when nothing is left.
+    /// Sends the kept bytes once the socket has room. True: nothing is left.
     pub(crate) fn flush(&mut self, poller: &Poller, token: u64) -> io::Result<bool> {
         let Some(unsent) = &mut self.unsent else { return Ok(true) };
         while !unsent.next().is_empty() {
@@ -75,13 +76,14 @@ impl Link {
         Ok(true)
     }
 
-    /// How much goes out at once: nothing while something is before it.
+    /// Sends as many of the bytes as the socket takes at once, and returns their number: 0 while earlier
+    /// bytes wait.
     #[inline]
     fn begin(&self, bytes: &[u8]) -> io::Result<usize> {
         if self.unsent.is_some() { Ok(0) } else { try_send(&self.socket, bytes) }
     }
 
-    /// The backlog for the rest.
+    /// Gives the backlog for bytes that have to wait.
     fn backlog(&mut self, way: Way<'_>) -> io::Result<&mut Backlog> {
         if self.unsent.is_none() {
             // Room that has appeared since the send is not missed: epoll looks anew when the interest
@@ -92,7 +94,7 @@ impl Link {
     }
 }
 
-/// As many bytes as the socket takes now; 0 if it is full.
+/// Sends as many bytes as the socket takes now, and returns their number; 0 if the socket is full.
 fn try_send(socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
     match socket.send(bytes) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),

@@ -12,8 +12,8 @@ use wire::SessionRequest;
 use crate::connection::Connection;
 use crate::group::RoomBatch;
 
-/// Bytes that may wait for one worker or process. A receiver that is this far behind loses broadcasts; the
-/// sender's memory does not grow.
+/// The most bytes that may wait for one worker or process. A receiver that is this far behind loses
+/// broadcasts, so that the sender's memory does not grow.
 pub(crate) const QUEUED_BYTES_MAX: usize = 64 << 20;
 
 /// A connection that has a request for a session of the worker it is sent to.
@@ -24,19 +24,19 @@ pub(crate) struct Arrival {
 
 struct Shared {
     waker: Arc<Waker>,
-    /// True if the owner has been woken and not looked yet: spares a system call per batch.
+    /// True if the owner has been woken and has not read its mailbox yet: spares a system call per batch.
     woken: AtomicBool,
     queued_bytes: AtomicUsize,
 }
 
-/// A worker's own end.
+/// A worker's own end of its mailbox.
 pub(crate) struct Inbox {
     shared: Arc<Shared>,
     receiver: Receiver<RoomBatch>,
     arrivals: Receiver<Arrival>,
 }
 
-/// The senders' end.
+/// The senders' end of a worker's mailbox.
 #[derive(Clone)]
 pub(crate) struct Outbox {
     shared: Arc<Shared>,
@@ -61,7 +61,8 @@ impl Inbox {
         &self.shared.waker
     }
 
-    /// The waker has spoken: lets it speak again. Batches that come after this call wake anew.
+    /// Resets the waker after it has woken the worker: batches that come after this call wake the worker
+    /// again.
     pub(crate) fn handle_wake(&self) {
         // A batch that comes between the two does not wake the worker, and need not: the queue is looked at
         // after them.
@@ -69,21 +70,21 @@ impl Inbox {
         self.shared.woken.store(false, Ordering::SeqCst);
     }
 
-    /// The next batch.
+    /// Takes the next batch.
     pub(crate) fn poll_batch(&self) -> Option<RoomBatch> {
         let room_batch = self.receiver.try_recv().ok()?;
         self.shared.queued_bytes.fetch_sub(room_batch.frames.len(), Ordering::Relaxed);
         Some(room_batch)
     }
 
-    /// The next connection that has moved here.
+    /// Takes the next connection that has moved to this worker.
     pub(crate) fn poll_arrival(&self) -> Option<Arrival> {
         self.arrivals.try_recv().ok()
     }
 }
 
 impl Outbox {
-    /// Hands a batch over, and says whether it was taken: not by a worker that is far behind, or gone.
+    /// Hands a batch over. True: it was taken; a worker that is far behind, or gone, takes none.
     pub(crate) fn send(&self, room_batch: RoomBatch) -> bool {
         let bytes = room_batch.frames.len();
         // Booked first: the receiver may have taken it, and booked it out, before `send` returns.
@@ -96,7 +97,7 @@ impl Outbox {
         true
     }
 
-    /// Moves a connection. To a worker that is gone it moves all the same, and ends with it.
+    /// Moves a connection. A connection that moves to a worker that is gone is closed.
     pub(crate) fn transfer(&self, arrival: Arrival) {
         if self.transfers.send(arrival).is_ok() {
             self.wake();

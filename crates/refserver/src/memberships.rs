@@ -16,8 +16,8 @@ pub(crate) struct Memberships {
 }
 
 impl Memberships {
-    /// Makes the connection or session `key`, whose memberships these are, a member of a room, unless it is
-    /// one.
+    /// Makes the connection or session `key`, the owner of these memberships, a member of a room, unless it
+    /// is one.
     pub(crate) fn join(&mut self, groups: &mut Groups, room: Room, key: u32) {
         if self.find(groups, room).is_none() {
             self.list.push(groups.join(room, key));
@@ -30,18 +30,18 @@ impl Memberships {
         groups.leave(self.list.swap_remove(at))
     }
 
-    /// Another's leaving has given this member its place.
+    /// Handles that another member has left and this member has been given its place.
     pub(crate) fn handle_moved(&mut self, place: Membership) {
         let own = self.list.iter_mut().find(|own| own.group == place.group);
         *own.expect("a member knows its place") = place;
     }
 
-    /// All places, for a member that is no more.
+    /// Gives all places of a member that has gone.
     pub(crate) fn into_places(self) -> Vec<Membership> {
         self.list
     }
 
-    /// The groups that it is in.
+    /// The groups that the member is in.
     pub(crate) fn groups(&self) -> impl Iterator<Item = u32> {
         self.list.iter().map(|place| place.group)
     }

@@ -16,18 +16,18 @@ use crate::held::Held;
 use crate::link::{Link, Way};
 use crate::mailbox::QUEUED_BYTES_MAX;
 
-/// The number of bytes that follow.
+/// The size of a batch's length field, which holds the number of bytes that follow.
 const LENGTH_BYTES: usize = 4;
 
-/// Bytes behind the length, without the frames.
+/// The size of a batch's head behind the length, without the frames.
 const HEAD_BYTES: usize = 13;
 
 /// The first worker's links to the other processes; none in a server of one process.
 pub(crate) struct Mesh {
-    /// A sibling that has ended leaves a gap, and goes without broadcasts.
+    /// The links to the siblings; a sibling that has ended leaves a gap, and gets no broadcasts.
     peers: Vec<Option<Peer>>,
     first_token: u64,
-    /// Its own account: each peer has its own bound.
+    /// The peer's own account, so that each peer has its own bound.
     held: Held,
 }
 
@@ -51,7 +51,8 @@ impl Mesh {
         self.peers.is_empty()
     }
 
-    /// Sends a batch to every sibling; says how many did not take it, being too far behind, or gone.
+    /// Sends a batch to every sibling, and returns the number of siblings that did not take it, because they
+    /// were too far behind, or gone.
     pub(crate) fn send(&mut self, room_batch: &RoomBatch, poller: &Poller) -> u64 {
         if self.is_empty() {
             return 0;
@@ -75,7 +76,7 @@ impl Mesh {
     }
 
     /// Handles an event of the peer of that token: appends the batches that are complete to `arrived`.
-    /// Returns how many made no sense.
+    /// Returns the number of batches that were malformed.
     pub(crate) fn handle_event(
         &mut self,
         event: Event,
@@ -131,8 +132,8 @@ fn encode(room_batch: &RoomBatch) -> Vec<u8> {
     bytes
 }
 
-/// The first batch's bytes and what is behind it; `None` while it is incomplete. Fails on a length that no
-/// peer sends.
+/// Splits bytes into the first batch and the rest; `None` while the batch is incomplete. Fails on a length
+/// that no peer sends.
 fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize;
@@ -143,7 +144,7 @@ fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     Ok(rest.split_at_checked(length))
 }
 
-/// A batch from its bytes; `None`: that is none, or one over which clients would end their connections.
+/// Decodes a batch; `None`: the bytes are no batch, or clients would end their connections over its frames.
 fn decode(bytes: &[u8]) -> Option<RoomBatch> {
     let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>()?;
     let [m0, m1, m2, m3, topic @ .., dialect] = *head;
@@ -158,7 +159,7 @@ mod tests {
     use net::poll::Events;
     use net::socket::pair;
 
-    /// Messages of a dialect whose messages may be any bytes.
+    /// Makes a batch of a dialect whose messages may be any bytes.
     fn room_batch(frames: &[u8]) -> RoomBatch {
         let room = Room { dialect: DialectId::Binary, topic: 0x0102_0304_0506_0708 };
         RoomBatch { room, messages: 2, frames: frames.into() }

@@ -1,13 +1,14 @@
-//! How many members each room has, at all workers of the process together: publishers from outside are told.
+//! The number of members of each room, at all workers of the process together: publishers from outside get
+//! it.
 //!
-//! Nothing on a message's way asks; a join or a leave takes the lock once.
+//! No message between members needs the numbers; a join or a leave takes the lock once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wire::Room;
 
-/// The members of all rooms that have any.
+/// The number of members of each room that has members.
 #[derive(Debug, Default)]
 pub(crate) struct RoomCounts {
     rooms: Mutex<HashMap<Room, u32>>,

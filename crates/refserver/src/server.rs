@@ -29,7 +29,7 @@ pub struct Server {
     /// The listeners of each worker.
     listeners: Vec<Vec<Arc<Listener>>>,
     sibling: Option<Sibling>,
-    /// Sockets to processes and servers that share its broadcasts.
+    /// Sockets to processes and servers that share this server's broadcasts.
     peers: Vec<Socket>,
 }
 
@@ -63,8 +63,8 @@ impl Server {
     }
 
     /// Shares broadcasts with the other end of a socket: broadcasts of this server go there, and what comes
-    /// from there goes to the clients here. Each is a length of four bytes, little-endian, and that many
-    /// bytes, which are to be carried as they are.
+    /// from there goes to the clients here. Each broadcast is a length of four bytes, little-endian, and that
+    /// many bytes, which must be carried unchanged.
     pub fn share_broadcasts(&mut self, peer: Socket) {
         self.peers.push(peer);
     }
@@ -74,8 +74,8 @@ impl Server {
         &self.local_addrs
     }
 
-    /// Serves, on this thread and others, until `stop` is raised; then says what was done. Errors are the
-    /// machine's: no threads, no descriptors to start with.
+    /// Serves, on this thread and others, until `stop` is raised, and returns the totals. Errors come from
+    /// the machine: it has no threads or descriptors left to start with.
     pub fn run(mut self, stop: &StopFlag) -> io::Result<Stats> {
         self.options.protocol.unix_minus_now_ns = realtime_ns().wrapping_sub(monotonic_ns());
         let options = Arc::new(self.options);
@@ -128,7 +128,7 @@ fn bind_all(
     addrs.iter().map(bind).collect()
 }
 
-/// On a port that this process alone has.
+/// Listens on a port that only this process has.
 fn bind_alone(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
     match addr {
         // The kernel spreads connections over sharers of a port, but it must not be shared with a stranger's
@@ -138,7 +138,7 @@ fn bind_alone(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
     }
 }
 
-/// On a port that is kept for this process and others.
+/// Listens on a port that is reserved for this process and others.
 fn bind_shared(addr: &Addr, backlog: u32, workers: usize) -> io::Result<Bound> {
     match addr {
         Addr::Inet(_) => (0..workers).map(|_| Ok(Arc::new(listen(addr, backlog, true)?))).collect(),
@@ -156,8 +156,8 @@ fn run_workers(workers: Vec<Worker>, cpus: &[usize], stop: &StopFlag) -> io::Res
     run_all(workers.into_iter().enumerate().map(work), stop)
 }
 
-/// The first runs on this thread, the others on their own. When one fails, the others stop; a panic goes on
-/// from here when they have.
+/// Runs the first worker on this thread, and each other one on a thread of its own. When one fails, the
+/// others stop; a panic is resumed here once they have stopped.
 fn run_all<W>(works: impl IntoIterator<Item = W>, stop: &StopFlag) -> io::Result<Stats>
 where
     W: FnOnce() -> io::Result<Stats> + Send,
@@ -185,7 +185,8 @@ where
     })
 }
 
-/// Raises the stop when it is dropped, so that a panic does it as well; unless it is off.
+/// A guard that raises the stop when it is dropped, so that a panic raises it as well; unless the guard is
+/// off.
 struct StopOnDrop<'a> {
     stop: &'a StopFlag,
     is_off: bool,
@@ -206,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// Works until it is told to stop.
+    /// Works until a stop is raised.
     fn work(stop: &StopFlag) -> io::Result<Stats> {
         let start = Instant::now();
         while stop.level() == 0 {
@@ -216,7 +217,7 @@ mod tests {
         Ok(Stats { connections: 1, ..Stats::default() })
     }
 
-    /// Runs three, of which one does something else.
+    /// Runs three workers, of which the one with the number `odd` does something else.
     fn run_three(odd: usize, does: fn() -> io::Result<Stats>) -> (io::Result<Stats>, u32) {
         let stop = &StopFlag::new();
         let works = (0..3).map(|number| move || if number == odd { does() } else { work(stop) });

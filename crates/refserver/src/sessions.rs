@@ -9,18 +9,18 @@ use crate::connection::NEVER_NS;
 use crate::held::{Held, Share};
 use crate::memberships::Memberships;
 
-/// A session and what concerns it outside of it.
+/// A session, and the worker's data about it.
 pub(crate) struct Entry {
     pub(crate) session: Session,
     name: Box<str>,
-    /// Tells this session from an earlier one with the same key.
+    /// A number that tells this session from an earlier one with the same key.
     pub(crate) serial: u32,
-    /// The token of the connection whose request it holds, and the stream there.
+    /// The token of the connection whose request the session holds.
     pub(crate) held: Option<(u64, u32)>,
     pub(crate) memberships: Memberships,
-    /// The time of the entry in the timers that counts.
+    /// The time of the session's valid entry in the timers.
     pub(crate) timer_ns: u64,
-    /// Bytes that wait for the client to ask for them.
+    /// The bytes that wait for the client to ask for them.
     pub(crate) queued: Share,
 }
 
@@ -60,7 +60,7 @@ impl Sessions {
         key
     }
 
-    /// Forgets a session.
+    /// Removes a session.
     pub(crate) fn remove(&mut self, key: usize) -> Entry {
         let entry = self.list.remove(key);
         // A client that comes back under this name begins anew.
@@ -68,12 +68,12 @@ impl Sessions {
         entry
     }
 
-    /// A session that exists.
+    /// The session of a key that exists.
     pub(crate) fn get(&mut self, key: usize) -> &mut Entry {
         &mut self.list[key]
     }
 
-    /// The key of a session that is still the one with this serial.
+    /// The key, if its session is still the one with this serial.
     pub(crate) fn check(&self, key: usize, serial: u32) -> Option<usize> {
         self.list.get(key).filter(|entry| entry.serial == serial).map(|_| key)
     }

@@ -17,29 +17,30 @@ pub struct Stats {
     /// Messages received that are for all clients, or for all in a room: of members, and published from
     /// outside.
     pub broadcasts: u64,
-    /// Copies of those handed to members, of whichever worker or process.
+    /// Copies of broadcasts that were handed to members, at any worker or process.
     pub copies: u64,
     /// Connections cut off because they did not read what was broadcast to them.
     pub slow_dropped: u64,
     /// Copies skipped for members that did not keep up.
     pub copies_skipped: u64,
-    /// How often one of the two was done because all slow clients together held as much as they may.
+    /// Connections cut off and broadcasts skipped because all slow clients together held as many bytes as
+    /// they may.
     pub crowded_out: u64,
     /// Connections closed that were kept alive for a request which did not come.
     pub idle_closed: u64,
     /// Broadcasts that another worker or process did not take because its queue was full.
     pub handovers_dropped: u64,
-    /// Broadcasts from elsewhere that made no sense.
+    /// Broadcasts from other processes or servers that were malformed.
     pub handovers_refused: u64,
     /// Failures by kind: the names of [`wire::Failure::name`] and [`net::errors::ErrorKind::name`], and
     /// `handshake_timeout`.
     pub errors: BTreeMap<Cow<'static, str>, u64>,
-    /// Faults done on purpose, by the name of the fault.
+    /// Faults committed on purpose, by the name of the fault.
     pub faults: BTreeMap<Cow<'static, str>, u64>,
 }
 
 impl Stats {
-    /// Adds another's totals.
+    /// Adds the totals of another worker or process.
     pub fn add(&mut self, other: &Stats) {
         // Counters are only listed for writing, which a borrowed one does not allow.
         let mut other = other.clone();

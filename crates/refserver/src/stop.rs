@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use net::poll::Waker;
 use net::signals::Interrupts;
 
-/// Shared by the thread that runs a server and the one that stops it. Cheap to clone.
+/// The request to stop, shared by the thread that runs a server and the thread that stops it. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct StopFlag {
     shared: Arc<Shared>,
@@ -26,14 +26,14 @@ impl StopFlag {
         StopFlag::default()
     }
 
-    /// A flag that SIGINT and SIGTERM raise too: the first stops in order, the second at once.
+    /// A flag that SIGINT and SIGTERM raise too: the first signal stops in order, the second at once.
     pub fn on_signals() -> io::Result<StopFlag> {
         let shared = Shared { interrupts: Some(Interrupts::install()?), ..Shared::default() };
         Ok(StopFlag { shared: Arc::new(shared) })
     }
 
-    /// Stops in order: no more connections, a going-away close to everyone, a bounded wait for their answers.
-    /// A second call stops at once.
+    /// Stops in order: no more connections, a going-away close to every client, a bounded wait for the
+    /// clients' answers. A second call stops at once.
     pub fn stop(&self) {
         self.shared.level.fetch_add(1, Ordering::Release);
         // After the level: a worker that wakes finds it raised.
@@ -42,7 +42,7 @@ impl StopFlag {
         }
     }
 
-    /// How often a stop was asked for: 0, run; 1, finish; more, now.
+    /// How often a stop was asked for: 0: run on; 1: stop in order; more: stop at once.
     pub(crate) fn level(&self) -> u32 {
         let signals = self.shared.interrupts.map_or(0, Interrupts::count);
         self.shared.level.load(Ordering::Acquire) + signals
@@ -52,7 +52,7 @@ impl StopFlag {
         self.shared.interrupts
     }
 
-    /// Has `waker` woken by every stop: from now on, and now if there was one already.
+    /// Has every stop wake `waker` from now on, and wakes it now if a stop was asked for already.
     pub(crate) fn register(&self, waker: Arc<Waker>) {
         self.wakers().push(Arc::clone(&waker));
         if self.level() > 0 {

@@ -21,7 +21,7 @@ impl Timers {
         self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// The next entry whose time has come: (time, token).
+    /// Takes the next entry whose time has come: (time, token).
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<(u64, u64)> {
         if self.next_ns()? > now_ns {
             return None;

@@ -38,15 +38,15 @@ use crate::stats::Stats;
 use crate::stop::StopFlag;
 use crate::timers::Timers;
 
-/// Events taken from the kernel per turn.
+/// The most events taken from the kernel per turn.
 const EVENTS_PER_TURN: usize = 1024;
 
-/// Bytes read at once. All connections of a worker share the one buffer.
+/// The most bytes read at once. All connections of a worker share one buffer.
 const READ_BYTES: usize = 64 << 10;
 
-/// Tokens from here on are not connections.
+/// The lowest token that is not a connection's.
 const TOKEN_SPECIAL: u64 = 1 << 63;
-/// In timers only: a session.
+/// The bit of a session's token, used only in timers.
 const TOKEN_SESSION: u64 = 1 << 62;
 const TOKEN_INBOX: u64 = TOKEN_SPECIAL;
 const TOKEN_INTERRUPTS: u64 = TOKEN_SPECIAL + 1;
@@ -63,57 +63,57 @@ pub(crate) struct Worker {
     /// Requests for sessions, with the tokens of their connections and the streams there (0 over HTTP/1.1),
     /// in the order they came in.
     asked: VecDeque<(u64, u32, SessionRequest)>,
-    /// Requests for sessions of connections that have moved here in this turn. They are asked in the next:
-    /// what was sent before them to others is read by then, so that no poll overtakes the upgrade that was
-    /// sent before it.
+    /// Requests for sessions of connections that have moved here in this turn. They are handled in the next
+    /// turn: requests that were sent before them to other workers are read by then, so that no poll overtakes
+    /// the upgrade that was sent before it.
     moved_in: Vec<(u64, u32, SessionRequest)>,
     /// Tokens of sessions that have lost the connection they held.
     bereft: Vec<u64>,
     groups: Groups,
     timers: Timers,
     inbox: Inbox,
-    /// This worker's place among all of the process.
+    /// This worker's number among all workers of the process.
     number: usize,
     others: Vec<Outbox>,
     mesh: Mesh,
-    /// Broadcasts of other processes and servers, for this turn.
+    /// Broadcasts of other processes and servers that are delivered in this turn.
     arrived: Vec<RoomBatch>,
     stats: Stats,
     /// Bytes held by clients that are behind.
     held: Held,
     board: Arc<SharedStats>,
-    /// When the board is to have new figures, if there are any.
+    /// The time when new figures are to be published, if there are any.
     publish_at_ns: Option<u64>,
     rng: fastrand::Rng,
     /// The time of this turn.
     now_ns: u64,
     next_serial: u32,
-    /// Connections that are to be read without an event; each stands once in this list or the next.
+    /// Connections that are to be read without an event; each is once in this list or in `exhausted`.
     unfinished: Vec<u64>,
-    /// Connections that have had the reads of this turn, and go on in the next.
+    /// Connections that have used up their reads of this turn, and go on in the next.
     exhausted: Vec<u64>,
-    /// When to accept again, after descriptors ran out.
+    /// The time when the worker accepts again, after descriptors ran out.
     accept_again_ns: Option<u64>,
     next_ping_ns: Option<u64>,
-    /// When the remaining connections are cut off, once the server is stopping.
+    /// The time when the remaining connections are cut off, once the server is stopping.
     stop_at_ns: Option<u64>,
     buffers: Buffers,
-    /// Faults on purpose.
+    /// The faults that the worker commits on purpose.
     faults: Option<Box<WorkerFaults>>,
 }
 
-/// A worker's own resources, and its ways to the others.
+/// A worker's own resources, and its means to reach the other workers.
 pub(crate) struct WorkerContext {
     pub(crate) number: usize,
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) inbox: Inbox,
     pub(crate) others: Vec<Outbox>,
-    /// Sockets to other processes and servers: the first worker's.
+    /// Sockets to other processes and servers; only the first worker has any.
     pub(crate) peers: Vec<Socket>,
     pub(crate) faults: Option<Arc<faults::Shared>>,
     pub(crate) held: Held,
     pub(crate) board: Arc<SharedStats>,
-    /// If there are other workers.
+    /// The numbers of members of rooms; present if there are other workers.
     pub(crate) room_counts: Option<Arc<RoomCounts>>,
 }
 
@@ -132,7 +132,7 @@ struct Buffers {
     batch: Vec<u8>,
     /// The sessions of that group.
     recipients: Vec<u32>,
-    /// A batch in the words of its receiver.
+    /// A batch in the encoding of its receiver.
     own_words: Vec<u8>,
 }
 
@@ -194,7 +194,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Serves until it has stopped.
+    /// Serves until the worker has stopped.
     pub(crate) fn run(mut self) -> io::Result<Stats> {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
         while !self.has_stopped() {
@@ -205,7 +205,7 @@ impl Worker {
         Ok(self.stats)
     }
 
-    /// One turn: handles what happened, and what comes of it.
+    /// Does one turn: handles the events, and the work that results from them.
     fn turn(&mut self, events: &Events) -> io::Result<()> {
         self.stall();
         // One clock call for the whole turn: all that is handled in it happened before.
@@ -233,19 +233,19 @@ impl Worker {
         Ok(())
     }
 
-    /// Shows what was done so far.
+    /// Publishes the worker's figures.
     fn publish(&mut self) {
         self.publish_at_ns = None;
         self.count_faults();
         self.board.publish(self.number, Figures { stats: self.stats.clone(), open: self.connections.len() });
     }
 
-    /// Returns whether the board has the newest figures.
+    /// Returns whether the published figures are the newest.
     fn is_published(&self) -> bool {
         self.board.shows(self.number, &self.stats, self.connections.len())
     }
 
-    /// How long a wait may last.
+    /// How long the worker may wait for events.
     fn timeout_ns(&self) -> Option<u64> {
         let is_behind = !self.asked.is_empty() || !self.moved_in.is_empty() || !self.bereft.is_empty();
         // No event would come for these: their bytes have been announced, or read, already.
@@ -286,7 +286,7 @@ impl Worker {
         Ok(())
     }
 
-    /// A number for a connection or session; the two highest bits of tokens are not for it.
+    /// Gives a new number for a connection or session; it leaves out the two highest bits of tokens.
     fn new_serial(&mut self) -> u32 {
         // The serial fills the upper half of a token.
         self.next_serial = (self.next_serial + 1) & (u32::MAX >> 2);
@@ -298,16 +298,16 @@ impl Worker {
         token(key, self.connections[key].serial)
     }
 
-    /// The key of a connection that is still the one the token was made for.
+    /// The key of the token's connection, if that connection still exists.
     fn find(&self, token: u64) -> Option<usize> {
         let key = token as u32 as usize;
-        // Keys are used again: the serial says whether an event is of the connection that had this one
-        // before.
+        // Keys are used again: the serial shows whether an event belongs to an earlier connection with this
+        // key.
         let connection = self.connections.get(key)?;
         (u64::from(connection.serial) == token >> 32).then_some(key)
     }
 
-    /// Sees to it that the connection is looked at when its next deadline comes.
+    /// Sets a timer for the connection's next deadline.
     fn arm(&mut self, key: usize) {
         let token = self.token_of(key);
         let connection = &mut self.connections[key];
@@ -364,19 +364,19 @@ impl Worker {
         }
     }
 
-    /// Forgets a connection. Its socket closes: in order, unless there are unread bytes.
+    /// Removes a connection. Its socket closes: in order, unless there are unread bytes.
     fn close(&mut self, key: usize) {
         self.part(key);
         self.connections.remove(key);
     }
 
-    /// Counts why a connection failed, and forgets it.
+    /// Counts the failure of a connection, and removes the connection.
     fn fail(&mut self, key: usize, kind: ErrorKind) {
         self.count_failure(kind);
         self.close(key);
     }
 
-    /// Counts a failure, and says so where the machine has run out of something.
+    /// Counts a failure, and prints a notice if the machine has run out of something.
     fn count_failure(&mut self, kind: ErrorKind) {
         self.stats.count_error(kind.name());
         match kind {
@@ -404,7 +404,7 @@ impl Worker {
         }
     }
 
-    /// Another member's leaving has given this one its place.
+    /// Handles that another member has left and this one has been given its place.
     fn handle_moved(&mut self, moved: Moved) {
         let Moved { key, place, is_session } = moved;
         let memberships = match is_session {

@@ -72,8 +72,8 @@ fn senders_get_their_copy_behind_the_result() {
     assert_eq!(server.finish().slow_dropped, 0);
 }
 
-/// Broadcasts what each client has to be kept for on its own until the metrics say that it was too much
-/// together.
+/// Broadcasts messages that are kept for each client on its own, until the metrics show that all clients
+/// together hold too much.
 fn crowd(options: impl FnOnce(&mut refserver::Options)) -> refserver::Stats {
     const TOTAL_BYTES: usize = 4 * MIB;
     const SLEEPERS: usize = 8;

@@ -80,7 +80,7 @@ fn acks_beside_echoes_are_left_alone() {
     assert_eq!(server.finish().faults["drop"], 4, "two echoes, and its copies of the broadcasts");
 }
 
-/// A client in the room of that name.
+/// Connects a client that is in the room of that name.
 fn enter(server: &Running, room: &str) -> TcpStream {
     let mut stream = server.connect();
     let request = upgrade_request().replacen("/ws ", &format!("/ws?room={room} "), 1);

@@ -44,7 +44,8 @@ fn answers_whatever_the_segments() {
     }
 }
 
-/// Everyone sends one broadcast; everyone gets each exactly once, and the senders their results.
+/// Has every client send one broadcast, and checks that every client gets each broadcast exactly once, and
+/// each sender its result.
 fn everyone_hears_everyone(mut clients: Vec<TcpStream>) {
     for (number, client) in clients.iter_mut().enumerate() {
         client.write_all(&frame(TEXT, broadcast_text(number).as_bytes())).unwrap();
@@ -62,7 +63,8 @@ fn everyone_hears_everyone(mut clients: Vec<TcpStream>) {
     }
 }
 
-/// Results may carry a listener count of the server's between type and payload.
+/// Returns whether two messages are equal except for the server's listener count, which results may carry
+/// between type and payload.
 fn is_same_message(heard: &str, expected: &str) -> bool {
     let parts = |text: &str| {
         let payload = text.find(r#""payload""#).expect("a payload");

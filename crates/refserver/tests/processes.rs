@@ -14,7 +14,7 @@ use net::proc::{ProcessTree, pids_listening_on};
 use net::socket::Addr;
 use refserver::{Family, Options, Server, Sibling, Stats, StopFlag};
 
-/// The variable that has children end before they listen.
+/// The variable that makes children end before they listen.
 const FAIL: &str = "THRONG_TEST_FAIL";
 
 fn main() {
@@ -60,7 +60,7 @@ fn command(socket: &str) -> Command {
     command
 }
 
-/// Runs a family of three and a test of it; what the family says at the end.
+/// Runs a family of three processes and a test of it, and gives the family's result.
 fn with_family(stop: &StopFlag, test: impl FnOnce(&Addr, &str)) -> std::io::Result<Stats> {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("s").to_str().unwrap().to_owned();
@@ -169,7 +169,7 @@ fn a_stopping_server_is_idle() {
     assert!(cpu_ns < 300_000_000, "spins: {cpu_ns} ns of CPU while it waits for one client");
 }
 
-/// A process that ends with the test, also a failed one.
+/// A process that ends with the test, even with a failed one.
 struct Ends(Child);
 
 impl Drop for Ends {

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 use crate::common::*;
 
-/// A member: the path and subprotocol of its connection, what it sends to join, what it gets until it has
-/// joined, and what it then gets of a publication.
+/// A member: the path and subprotocol of its connection, its messages to join, the number of messages that it
+/// gets until it has joined, and its copy of a publication.
 struct Member {
     target: &'static str,
     subprotocol: &'static str,
@@ -97,7 +97,7 @@ const MEMBERS: [Member; 10] = [
     },
 ];
 
-/// A WebSocket that has joined.
+/// Opens a WebSocket that has joined.
 fn join(server: &Running, member: &Member) -> TcpStream {
     let mut stream = server.connect();
     let offered = match member.subprotocol {
@@ -117,7 +117,7 @@ fn join(server: &Running, member: &Member) -> TcpStream {
     stream
 }
 
-/// A request on a connection that lives on: its status and the body of its answer.
+/// Sends a request on a connection that stays open, and gives the status and body of the answer.
 fn request(stream: &mut TcpStream, method: &str, target: &str, body: &str) -> (u16, String) {
     let length = body.len();
     let head = format!("{method} {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}");

@@ -17,17 +17,17 @@ fn post(path: &str, body: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}")
 }
 
-/// Sends one.
+/// Sends a request with a body.
 fn request(stream: &mut TcpStream, path: &str, body: &str) {
     stream.write_all(post(path, body).as_bytes()).unwrap();
 }
 
-/// A request without one.
+/// Sends a request without a body.
 fn get(stream: &mut TcpStream, path: &str) {
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
 }
 
-/// The status and body of a whole answer.
+/// Reads a complete answer, and gives its status and body.
 fn answer(stream: &mut impl Read) -> (String, String) {
     let head = read_head(stream);
     let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
@@ -36,7 +36,7 @@ fn answer(stream: &mut impl Read) -> (String, String) {
     (head[9..12].to_owned(), String::from_utf8(body).unwrap())
 }
 
-/// One chunk of a streaming answer; nothing is its end.
+/// Reads one chunk of a streaming answer; an empty chunk is its end.
 fn chunk(stream: &mut TcpStream) -> String {
     let mut size = Vec::new();
     while !size.ends_with(b"\r\n") {
@@ -51,7 +51,7 @@ fn chunk(stream: &mut TcpStream) -> String {
     String::from_utf8(chunk).unwrap()
 }
 
-/// A streaming answer, after its prelude and the open frame.
+/// Opens a streaming answer, and reads its prelude and the open frame.
 fn open_stream(server: &Running, path: &str) -> TcpStream {
     let mut stream = server.connect();
     request(&mut stream, path, "");
@@ -61,7 +61,7 @@ fn open_stream(server: &Running, path: &str) -> TcpStream {
     stream
 }
 
-/// The path of a new Socket.IO session that polls.
+/// Opens a Socket.IO session that polls, and returns its path.
 fn open_session(stream: &mut TcpStream) -> String {
     let path = "/socket.io/?EIO=4&transport=polling";
     get(stream, path);
@@ -79,7 +79,7 @@ fn open_polling(stream: &mut TcpStream) -> String {
     path
 }
 
-/// Polls until a packet has come that starts so.
+/// Polls until a packet has come that starts with `start`.
 fn hear_polled(stream: &mut TcpStream, path: &str, start: &str) -> String {
     loop {
         get(stream, path);

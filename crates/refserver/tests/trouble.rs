@@ -88,7 +88,7 @@ fn clients_with_untaken_echoes_are_not_read() {
     }
 }
 
-/// Sends bytes one by one, for as long as the server takes them; a request takes longer than any deadline.
+/// Sends bytes one by one, as long as the server takes them; a whole request takes longer than any deadline.
 fn drip(client: &mut std::net::TcpStream, bytes: &[u8]) {
     let start = Instant::now();
     for &byte in bytes.iter().cycle() {

@@ -18,9 +18,9 @@ pub struct Census {
 enum Kind {
     /// Equal rooms, at all workers.
     All(Even),
-    /// At some of them: counted when they are asked for.
+    /// Equal rooms, at some workers: their members are counted on demand.
     Even { even: Even, of: Vec<u16> },
-    /// By room.
+    /// The number of members of each room.
     Counted(Vec<u32>),
 }
 
@@ -56,7 +56,7 @@ impl Census {
         self.layout.room(number)
     }
 
-    /// How many users are in a user's room, on average.
+    /// The number of members in a user's room, on average over all users.
     pub fn room_of_one(&self) -> f64 {
         let Some(last) = self.clients.checked_sub(1) else { return 0.0 };
         let rooms = match &self.kind {

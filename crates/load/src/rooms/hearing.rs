@@ -12,14 +12,14 @@ pub struct Rooms {
     kinds: Vec<RoomKind>,
     says: Vec<SayKind>,
     roles: Vec<RoleKind>,
-    /// Visits by role, or of all clients; empty if all are in all their rooms for good.
+    /// Visits by role, or of all clients; empty if all clients are in all their rooms for good.
     visits: Vec<Visit>,
 }
 
 /// Rooms of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomKind {
-    /// Its name; empty where there is but one.
+    /// The kind's name; empty where there is only one kind of rooms.
     pub name: String,
     /// The division of clients into rooms.
     pub division: Division,
@@ -28,13 +28,13 @@ pub struct RoomKind {
 /// Messages of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SayKind {
-    /// Its name; empty where there is but one.
+    /// The kind's name; empty where there is only one kind of messages.
     pub name: String,
-    /// The kind of rooms where it is said.
+    /// The kind of rooms to which messages of this kind are sent.
     pub room: u16,
-    /// It is due to the others alone.
+    /// True if messages of this kind are due to the other members alone, not to their sender.
     pub to_others: bool,
-    /// Its share of all messages, of whatever these add up to.
+    /// The share of this kind in all messages: its part in the sum of all kinds' shares.
     pub share: u32,
 }
 
@@ -117,7 +117,7 @@ impl Rooms {
         self.visits.iter().fold(0, |visited, visit| visited | visit.joined())
     }
 
-    /// The visited kinds that some clients leave.
+    /// The visited kinds of rooms that some clients leave: a bit each.
     pub fn left(&self) -> u8 {
         self.visits.iter().fold(0, |left, visit| left | visit.left())
     }
@@ -147,7 +147,8 @@ impl SayKind {
         !self.to_others
     }
 
-    /// How many of those present in a room a broadcast is due to: the sender is one of them.
+    /// The number of clients to which a broadcast is due, in a room where `present` clients are, its sender
+    /// among them.
     #[inline]
     pub fn hearers(&self, present: u32) -> u32 {
         present.saturating_sub(self.to_others.into())

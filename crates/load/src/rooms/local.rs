@@ -14,7 +14,7 @@ pub struct LocalRooms {
     rooms: Arc<Rooms>,
     mix: Mix,
     role_assignment: RoleAssignment,
-    /// By kind of rooms.
+    /// The worker's view of each kind of rooms.
     local_kinds: Vec<LocalRoomKind>,
 }
 
@@ -57,13 +57,13 @@ impl LocalRooms {
         (!self.rooms.roles().is_empty()).then(|| self.role_assignment.role(number))
     }
 
-    /// Messages of this kind.
+    /// The description of the messages of this kind.
     #[inline]
     pub fn say(&self, kind: usize) -> &SayKind {
         &self.rooms.says()[kind]
     }
 
-    /// The rooms in which messages of this kind are said.
+    /// The rooms to which messages of this kind are sent.
     #[inline]
     pub fn kind_of_rooms(&self, kind: usize) -> &LocalRoomKind {
         &self.local_kinds[usize::from(self.say(kind).room)]
@@ -92,7 +92,7 @@ mod tests {
     use crate::rooms::hearing::RoomKind;
 
     proptest! {
-        /// Against a list of all members, for every message of every sender.
+        /// Compares with a list of all members, for every message of every sender.
         #[test]
         fn messages_are_due_to_members_of_their_room(
             sizes in proptest::collection::vec(1u32..12, 1..5),

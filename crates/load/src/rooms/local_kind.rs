@@ -9,7 +9,7 @@ use crate::segment::Segment;
 /// A client's place among the members of its room that are at the same worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalMember {
-    /// The place, from 0.
+    /// The client's place, from 0.
     pub place: u32,
     /// How many members of the room are at the worker.
     pub members: u32,
@@ -27,7 +27,7 @@ pub struct LocalRoomKind {
     here: u32,
 }
 
-/// Kinds of rooms, each with what gives the places.
+/// A single room, equal rooms or unequal rooms, with the data from which places are computed.
 #[derive(Debug)]
 enum Kind {
     One,
@@ -93,7 +93,7 @@ impl LocalRoomKind {
         }
     }
 
-    /// The seat of a client, by its number at this worker, in its room.
+    /// The place of a client, by its number at this worker, in its room.
     #[inline]
     pub fn member(&self, client: u32, room: u32) -> LocalMember {
         match &self.kind {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list of all members, in steps that grow and shrink.
+        /// Compares with a list of all members, in steps that grow and shrink.
         #[test]
         fn arithmetic_of_rooms_agrees_with_counting(
             people in 1u32..40, rooms in 1u32..20, exponent_milli in prop_oneof![Just(0), 1u32..4_000],

@@ -4,7 +4,7 @@ use wire::people::Layout;
 
 use crate::segment::Segment;
 
-/// The places of a worker's clients, by their numbers there, and how many each room has.
+/// The places of a worker's clients, by their numbers there, and the number of members of each room.
 #[derive(Debug, Default)]
 pub(super) struct UnequalRooms {
     pub(super) places: Vec<u32>,
@@ -12,7 +12,7 @@ pub(super) struct UnequalRooms {
     pub(super) here: Vec<u32>,
     /// Clients at any worker, by room.
     pub(super) all: Vec<u32>,
-    /// How many clients are counted in `all`.
+    /// The number of clients that are counted in `all`.
     counted: u32,
 }
 

@@ -5,36 +5,36 @@ use serde::{Deserialize, Serialize};
 /// A round of joins and leaves that a user repeats. It begins and ends outside all rooms that it visits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visit {
-    /// Empty: nothing.
+    /// The steps of a round; empty: the user visits no rooms.
     pub steps: Vec<VisitStep>,
     /// The kinds of rooms that the user joins once and for all, among the kinds that others visit: a bit
     /// each.
     pub stays: u8,
 }
 
-/// One thing that they do.
+/// One step of a visiting user's round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VisitStep {
-    /// Join the room of this kind.
+    /// The user joins its room of this kind.
     Join(u16),
-    /// Leave it.
+    /// The user leaves its room of this kind.
     Leave(u16),
-    /// Wait for a time that is drawn evenly from these.
+    /// The user waits for a time that is drawn evenly from a range.
     Wait {
-        /// The least.
+        /// The shortest wait.
         ns_min: u64,
-        /// The most.
+        /// The longest wait.
         ns_max: u64,
     },
 }
 
 impl Visit {
-    /// The most steps of a round.
+    /// The largest number of steps in a round.
     pub const STEPS_MAX: usize = 64;
     /// The shortest round: a client that only joins and leaves does not visit, and its copies could not be
     /// counted.
     pub const ROUND_NS_MIN: u64 = 100_000_000;
-    /// A wait is no longer than a day.
+    /// The longest wait: a day.
     pub const WAIT_NS_MAX: u64 = 86_400_000_000_000;
 
     /// Returns whether the round is valid, where there are `kinds` kinds of rooms.
@@ -51,8 +51,8 @@ impl Visit {
             && self.first_wrong().is_none()
     }
 
-    /// The place of the first step that cannot be taken: into a room where they are, or out of one where they
-    /// are not. Behind the last step: they are in a room at the end.
+    /// The index of the first step that cannot be taken: a join of a room that the user is in, or a departure
+    /// from one that it is not in. The index after the last step: the user is still in a room at the end.
     pub fn first_wrong(&self) -> Option<usize> {
         let mut inside = self.stays;
         for (place, step) in self.steps.iter().enumerate() {
@@ -70,18 +70,18 @@ impl Visit {
         (inside != self.stays).then_some(self.steps.len())
     }
 
-    /// The kinds of rooms that they join: a bit each.
+    /// The kinds of rooms that the user joins: a bit each.
     pub fn joined(&self) -> u8 {
         let of = |step: &VisitStep| if let VisitStep::Join(kind) = step { 1 << kind } else { 0 };
         self.steps.iter().map(of).fold(self.stays, |joined, kind| joined | kind)
     }
 
-    /// The kinds of rooms that they leave: a bit each.
+    /// The kinds of rooms that the user leaves: a bit each.
     pub fn left(&self) -> u8 {
         self.joined() & !self.stays
     }
 
-    /// Returns whether they are, at some moment of a round, in all of these rooms.
+    /// Returns whether the user is, at some moment of a round, in rooms of all these kinds.
     pub fn is_ever_in(&self, kinds: u8) -> bool {
         let mut inside = self.stays;
         let mut is_in = inside & kinds == kinds;
@@ -109,7 +109,7 @@ impl Visit {
 }
 
 impl VisitStep {
-    /// How long it takes on average.
+    /// How long the step takes on average.
     pub fn wait_ns_mean(&self) -> u64 {
         // Halved first, so that the sum cannot overflow.
         if let VisitStep::Wait { ns_min, ns_max } = *self { ns_min / 2 + ns_max / 2 } else { 0 }

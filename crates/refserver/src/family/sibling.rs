@@ -14,18 +14,18 @@ use crate::stats::Stats;
 /// listeners' descriptors, by commas>`, `-` for none.
 const VARIABLE: &str = "THRONG_SIBLING";
 
-/// A child's first words to its parent.
+/// A child's first report to its parent.
 pub(super) const READY: &str = "ready\n";
 
 /// A child's last line, which shows that the lines before it are complete.
 const END: &str = "end\n";
 
-/// This process is a child of a family.
+/// A process's part as a child of a family.
 pub struct Sibling {
     pub(crate) number: usize,
-    /// The family's addresses, ports known.
+    /// The family's addresses, with known ports.
     pub(crate) addrs: Vec<Addr>,
-    /// On the family's unix sockets.
+    /// The listeners on the family's unix sockets.
     pub(crate) unix: Vec<Arc<Listener>>,
     pub(super) parent: Socket,
     /// The first worker's sockets to its siblings.
@@ -33,7 +33,7 @@ pub struct Sibling {
 }
 
 impl Sibling {
-    /// This process's part, if it has one. Can be taken once; a part that makes no sense is an error.
+    /// Takes this process's part, if it has one. The part can be taken once; a malformed part is an error.
     pub fn from_env() -> io::Result<Option<Sibling>> {
         env::var(VARIABLE).ok().map(|text| Sibling::parse(&text)).transpose()
     }
@@ -82,7 +82,7 @@ impl Sibling {
     }
 }
 
-/// The stats in what a child said, if it got to the end.
+/// The stats in a child's report, if the report is complete.
 pub(super) fn last_words(said: &str) -> Option<Stats> {
     // Without the last line, it may have been killed in the midst of its figures.
     Stats::from_lines(said.strip_prefix(READY)?.strip_suffix(END)?)

@@ -1,13 +1,13 @@
 //! Output cut into what counts as a message and what does not.
 
-/// First bytes of a server's frames of text or binary: whole, and perhaps compressed (RFC 6455 §5.2, RFC 7692
-/// §6).
+/// The first bytes of a server's text and binary frames that are whole messages, plain or compressed (RFC
+/// 6455 §5.2, RFC 7692 §6).
 const MESSAGES: [u8; 4] = [0x81, 0x82, 0xc1, 0xc2];
 
 /// The bit of a frame that is the last, or the only one, of its message (RFC 6455 §5.2).
 const FIN: u8 = 0x80;
 
-/// A part of the output.
+/// A frame or another part of the output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     /// A frame that is a whole message, and where its payload starts.
@@ -16,7 +16,7 @@ pub(super) enum Piece<'a> {
     Other(&'a [u8]),
 }
 
-/// The first piece of output, which must not be empty, and what is behind it. Bytes that are no frame are one
+/// Cuts output, which must not be empty, into its first piece and the rest. Bytes that are no frame form one
 /// piece to the end.
 pub(super) fn cut(output: &[u8]) -> (Piece<'_>, &[u8]) {
     // No frame starts with an H: that would be a continued opcode 8.
@@ -32,8 +32,8 @@ pub(super) fn cut(output: &[u8]) -> (Piece<'_>, &[u8]) {
     (piece, behind)
 }
 
-/// The end of the whole frames from `from` on. Behind them is nothing, or a frame that is being written: its
-/// header, with the FIN bit, comes last.
+/// The end of the whole frames from `from` on. A frame that is still being written may follow them: its
+/// header, with the FIN bit, is written last.
 pub(crate) fn whole(output: &[u8], from: usize) -> usize {
     let mut rest = output.get(from..).unwrap_or_default();
     while rest.first().is_some_and(|&first| first & FIN != 0 || first == b'H') {
@@ -52,8 +52,8 @@ fn header(frame: &[u8]) -> Option<(usize, usize)> {
     Some((start, start.checked_add(length.try_into().ok()?)?))
 }
 
-/// Turns a bit of the payload over: at three quarters, past what only says what kind of message this is.
-/// ASCII stays ASCII, so that not the encoding is what is wrong.
+/// Flips a bit of the payload: at three quarters, behind the part that names the kind of the message. ASCII
+/// stays ASCII, so that the encoding remains valid.
 pub(super) fn corrupt(frame: &mut [u8], payload_at: usize) {
     let at = payload_at + (frame.len() - payload_at) * 3 / 4;
     if let Some(byte) = frame.get_mut(at) {

@@ -4,10 +4,11 @@ use fastrand::Rng;
 
 use super::spec::{CloseMethod, Faults, MessageSelector, Selector, Time, Wave};
 
-/// Spreads neighbouring numbers over the seeds (2^64 divided by the golden ratio).
+/// The factor that spreads neighbouring numbers over the seeds (2^64 divided by the golden ratio).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Told apart, so that what happens to client 7 says nothing about message 7.
+/// The bit that separates the random choices for clients from those for messages, so that client 7 and
+/// message 7 are independent.
 const SALT_CLIENTS: u64 = 1 << 62;
 const SALT_ARRIVALS: u64 = 1 << 63;
 const SALT_REPLAYS: u64 = 3 << 62;
@@ -48,7 +49,8 @@ impl Faults {
         }
     }
 
-    /// How the connection of `client` ends instead of getting its message number `own`.
+    /// The way in which the connection of `client` ends in place of its message number `own`, if it ends
+    /// there.
     pub(super) fn ending(&self, client: u64, own: u64) -> Option<CloseMethod> {
         let mut rng = self.rng(SALT_CLIENTS ^ client);
         // Every ending draws, so that one does not change the others.
@@ -57,19 +59,19 @@ impl Faults {
         ends.last().map(|ending| ending.how)
     }
 
-    /// The outcome of message `k` of those that are sent again to clients that come back.
+    /// The outcome of message `k` among the messages that are sent again to clients that come back.
     pub fn replay_fault(&self, k: u64) -> wire::ReplayFault {
         let mut rng = self.rng(SALT_REPLAYS ^ k);
         let mut holds = |which: Option<Selector>| which.is_some_and(|which| which.holds(k, &mut rng));
         wire::ReplayFault { forget: holds(self.forget), again: holds(self.again), swap: holds(self.swap) }
     }
 
-    /// Returns whether any of those is to go wrong.
+    /// Returns whether any fault applies to messages that are sent again.
     pub fn are_of_replays(&self) -> bool {
         self.forget.or(self.again).or(self.swap).is_some()
     }
 
-    /// Returns whether departure `k` from a room is not carried out.
+    /// Returns whether departure `k` from a room is confirmed, but not carried out.
     pub(super) fn lingers(&self, k: u64) -> bool {
         self.linger.is_some_and(|which| which.holds(k, &mut self.rng(SALT_DEPARTURES ^ k)))
     }
@@ -114,7 +116,7 @@ impl Time {
 }
 
 impl Wave {
-    /// When the state that holds at `elapsed_ns` ends; `None` while it does not hold.
+    /// The time when the state that holds at `elapsed_ns` ends; `None` if it does not hold then.
     pub(super) fn end_ns(self, elapsed_ns: u64) -> Option<u64> {
         let into_ns = elapsed_ns % self.period_ns;
         (into_ns >= self.period_ns - self.length_ns).then_some(elapsed_ns - into_ns + self.period_ns)

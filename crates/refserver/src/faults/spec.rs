@@ -1,6 +1,6 @@
 //! The faults of a server.
 
-/// All that a server is to do wrong; by default, nothing. Times are in nanoseconds.
+/// All faults that a server is to commit; by default, none. Times are in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Faults {
     /// The seed of random choices, together with the number of the message or client.
@@ -11,24 +11,24 @@ pub struct Faults {
     pub duplicate: Option<MessageSelector>,
     /// Messages that change places with the next to the same client.
     pub reorder: Option<MessageSelector>,
-    /// Messages of which a bit is turned over.
+    /// Messages of which a bit is flipped.
     pub corrupt: Option<MessageSelector>,
     /// Messages of which another client also gets a copy.
     pub stray: Option<MessageSelector>,
     /// Messages of which a client of another room gets a copy, too.
     pub leak: Option<MessageSelector>,
-    /// Departures from rooms that are confirmed, but not carried out: clients that left go on to hear what is
-    /// said there.
+    /// Departures from rooms that are confirmed, but not carried out: clients that left still get the
+    /// messages of the room.
     pub linger: Option<Selector>,
-    /// Messages that come later, without holding others up; several add up.
+    /// Messages that are delayed, without holding others up; several delays add up.
     pub delays: Vec<Delay>,
     /// Messages are served one at a time, each for this long: a queue with deterministic service (D/D/1).
     pub service_ns: Option<u64>,
     /// Messages leave only at multiples of this time.
     pub tick_ns: Option<u64>,
-    /// The server does nothing at all.
+    /// The times when the server does nothing at all.
     pub stall: Option<Wave>,
-    /// The server does not read.
+    /// The times when the server does not read.
     pub deaf: Option<Wave>,
     /// Ends of connections.
     pub endings: Vec<Ending>,
@@ -36,65 +36,67 @@ pub struct Faults {
     pub accept: Option<SlowAccept>,
     /// Connections that are reset when they were accepted.
     pub refuse: Option<Selector>,
-    /// Messages that are not sent again, though they are kept …
+    /// Messages that are not sent again, though they are kept: by their numbers among all messages that are
+    /// sent again.
     pub forget: Option<Selector>,
-    /// … those that are sent again twice …
+    /// Messages that are sent again twice, by the numbers of `forget`.
     pub again: Option<Selector>,
-    /// … and those that change places with the next: by their number among all that are sent again.
+    /// Messages that are sent again in exchange with the next, by the numbers of `forget`.
     pub swap: Option<Selector>,
 }
 
 /// A choice among numbers, which start at 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Selector {
-    /// All of them.
+    /// All numbers are chosen.
     All,
-    /// This one.
+    /// One number is chosen.
     One(u64),
-    /// Numbers that leave this residue.
+    /// Numbers that leave a residue are chosen.
     Residue {
-        /// Less than the modulus.
+        /// The residue; less than the modulus.
         residue: u64,
-        /// Not 0.
+        /// The modulus; not 0.
         modulus: u64,
     },
-    /// Each with this probability.
+    /// Each number is chosen with this probability.
     Share(f64),
 }
 
 /// A choice among messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MessageSelector {
-    /// By number.
+    /// The choice among the messages' numbers.
     pub selector: Selector,
-    /// Each client's messages have numbers of their own; otherwise all messages are numbered together.
+    /// True if each client's messages have numbers of their own; otherwise all messages are numbered
+    /// together.
     pub of_each_client: bool,
 }
 
-/// Some messages come later.
+/// A delay of some messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delay {
-    /// By how much.
+    /// The time by which the messages are delayed.
     pub time: Time,
-    /// The messages that come later.
+    /// The messages that are delayed.
     pub which: MessageSelector,
 }
 
 /// A time, or the distribution that it is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Time {
-    /// Always the same.
+    /// The time is always this one.
     Fixed(u64),
-    /// Uniform, both ends included.
+    /// The time is uniform between two ends, both included.
     Uniform(u64, u64),
-    /// Exponential with this mean.
+    /// The time is exponential with this mean.
     Exponential(u64),
 }
 
 /// A state that lasts a part of every period: its last part, so that nothing is wrong at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wave {
-    /// How long it lasts: less than the period.
+    /// The time for which the state lasts: less than the period.
     pub length_ns: u64,
     /// The time from one beginning to the next.
     pub period_ns: u64,
@@ -103,30 +105,30 @@ pub struct Wave {
 /// The end of some clients' connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ending {
-    /// How it ends.
+    /// The way in which the connections end.
     pub how: CloseMethod,
-    /// Clients, numbered as they were upgraded.
+    /// The clients, numbered in the order of their upgrades.
     pub who: Selector,
-    /// Instead of the client's message of this number.
+    /// The number of the client's message in whose place the connection ends.
     pub at: u64,
 }
 
 /// A way for a connection to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseMethod {
-    /// A close frame (1001).
+    /// The server sends a close frame (1001).
     Close,
-    /// A TCP reset.
+    /// The server resets the TCP connection.
     Reset,
-    /// Not at all: nothing is sent or read any more, as if the server's machine had gone.
+    /// The connection stays open, but nothing is sent or read any more, as if the server's machine had gone.
     Mute,
 }
 
-/// Some connections are left alone at first.
+/// A delay after the accept of some connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlowAccept {
-    /// For how long.
+    /// The time for which the connections are left alone.
     pub delay_ns: u64,
-    /// Connections, numbered as they were accepted.
+    /// The connections, numbered in the order of their accepts.
     pub who: Selector,
 }

@@ -16,51 +16,52 @@ use net::socket::Socket;
 use super::frames::{self, Piece};
 use super::spec::{CloseMethod, Faults};
 
-/// Bytes that may wait to be sent later. What comes beyond is lost, and counted.
+/// The most bytes that may wait to be sent later. Further bytes are lost, and counted.
 const LATER_BYTES_MAX: usize = 256 << 20;
 
-/// The messages of an output that holds nothing else.
+/// The ranges of messages in an output that holds nothing else.
 pub(crate) const EVERYTHING: &[Range<usize>] = slice::from_ref(&(0..usize::MAX));
 
-/// Shared state of a server's workers: the numbers of messages and clients, and the one that serves.
+/// Shared state of a server's workers: the numbers of messages and clients, and the time until which messages
+/// are served.
 #[derive(Debug)]
 pub(crate) struct Shared {
     faults: Faults,
-    /// When waves and ticks began.
+    /// The time when waves and ticks began.
     epoch_ns: u64,
     messages: AtomicU64,
     clients: AtomicU64,
-    /// Departures from rooms of clients that stay connected.
+    /// The number of departures from rooms by clients that stay connected.
     departures: AtomicU64,
     arrivals: AtomicU64,
-    /// When the last message taken on will have been served.
+    /// The time when the last message taken on will have been served.
     busy_until_ns: AtomicU64,
 }
 
-/// The record of one client.
+/// The faults' record of one client.
 #[derive(Debug)]
 pub(crate) struct ClientFaults {
     number: u64,
-    /// Messages so far.
+    /// The number of the client's messages so far.
     messages: u64,
-    /// Goes out after the next.
+    /// A message that is sent after the next one.
     held: Vec<u8>,
-    /// Nothing goes out or comes in any more.
+    /// True if nothing is sent to the client or read from it any more.
     pub(crate) silent: bool,
 }
 
 /// A fault to carry out once nothing is being sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DeferredFault {
-    /// Send these bytes, meant for the client of the token, to another.
+    /// Sends these bytes, meant for the client of the token, to another client.
     Stray(u64, Vec<u8>),
-    /// Send these bytes, meant for the client of the token, to a client of another room.
+    /// Sends these bytes, meant for the client of the token, to a client of another room.
     Leak(u64, Vec<u8>),
-    /// End the connection of the token.
+    /// Ends the connection of the token.
     End(u64, CloseMethod),
 }
 
-/// One worker's part.
+/// The faults of one worker.
 pub(crate) struct WorkerFaults {
     shared: Arc<Shared>,
     now: Vec<u8>,
@@ -74,7 +75,7 @@ pub(crate) struct WorkerFaults {
     counts: BTreeMap<&'static str, u64>,
 }
 
-/// In order of time, and of sending: the number is never the same twice.
+/// Bytes to send later, ordered by time, then by their number, which is unique.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Later {
     at_ns: u64,
@@ -90,7 +91,7 @@ impl Shared {
         Shared { faults, epoch_ns, messages, clients, departures: zero(), arrivals, busy_until_ns }
     }
 
-    /// When a message that is ready at `now_ns` leaves.
+    /// The time when a message that is ready at `now_ns` is sent.
     fn release_ns(&self, now_ns: u64, delay_ns: u64) -> u64 {
         let mut at_ns = now_ns;
         if let Some(service_ns) = self.faults.service_ns {
@@ -123,13 +124,13 @@ impl WorkerFaults {
         }
     }
 
-    /// A client was upgraded.
+    /// Makes the record of a client that was upgraded.
     pub(crate) fn client(&self) -> Box<ClientFaults> {
         let number = self.shared.clients.fetch_add(1, Ordering::Relaxed);
         Box::new(ClientFaults { number, messages: 0, held: Vec::new(), silent: false })
     }
 
-    /// Returns whether any fault is one of messages: else no message has to be looked at.
+    /// Returns whether any fault affects messages: otherwise messages need not be examined.
     pub(crate) fn are_of_messages(&self) -> bool {
         let Faults { drop, duplicate, reorder, corrupt, stray, leak, delays, endings, .. } =
             &self.shared.faults;
@@ -139,7 +140,8 @@ impl WorkerFaults {
         is_chosen || is_timed || !delays.is_empty() || !endings.is_empty()
     }
 
-    /// Returns whether a client that leaves a room, while it stays connected, is to hear it all the same.
+    /// Returns whether a client that leaves a room, while it stays connected, is to get the room's messages
+    /// all the same.
     pub(crate) fn lingers(&mut self) -> bool {
         let lingers = self.shared.faults.linger.is_some()
             && self.shared.faults.lingers(self.shared.departures.fetch_add(1, Ordering::Relaxed));
@@ -149,8 +151,8 @@ impl WorkerFaults {
         lingers
     }
 
-    /// The part of `output`, which is for the client of `token`, that goes out now. The rest waits here.
-    /// `messages` are the bytes that hold messages, in order: what lies between is left alone.
+    /// Gives the part of `output`, which is for the client of `token`, to send now. The rest is kept here.
+    /// `messages` are the ranges of bytes that hold messages, in order: bytes between them are left alone.
     pub(crate) fn handle_messages(
         &mut self,
         client: &mut ClientFaults,
@@ -239,7 +241,7 @@ impl WorkerFaults {
         }
     }
 
-    /// The next bytes whose time has come, and the token of their client.
+    /// Takes the next bytes whose time has come, and the token of their client.
     pub(crate) fn poll_later(&mut self, now_ns: u64) -> Option<(u64, Vec<u8>)> {
         if self.later.peek()?.0.at_ns > now_ns {
             return None;
@@ -249,12 +251,12 @@ impl WorkerFaults {
         Some((token, bytes))
     }
 
-    /// The next thing to do besides sending.
+    /// Takes the next fault to carry out besides sending.
     pub(crate) fn poll_deferred(&mut self) -> Option<DeferredFault> {
         self.deferred.pop_front()
     }
 
-    /// A connection was accepted: it is given back if it may come in now.
+    /// Handles an accepted connection: gives it back if the server may serve it now.
     pub(crate) fn handle_accepted(&mut self, socket: Socket, now_ns: u64) -> Option<Socket> {
         let arrival = self.shared.arrivals.fetch_add(1, Ordering::Relaxed);
         if self.shared.faults.refuses(arrival) {
@@ -273,13 +275,13 @@ impl WorkerFaults {
         }
     }
 
-    /// The next connection that has waited long enough: all wait for the same time.
+    /// Takes the next connection that has waited long enough: all wait for the same time.
     pub(crate) fn poll_accepted(&mut self, now_ns: u64) -> Option<Socket> {
         self.waiting.front().filter(|(at_ns, _)| *at_ns <= now_ns)?;
         self.waiting.pop_front().map(|(_, socket)| socket)
     }
 
-    /// Returns whether the client may not be read now. If only for a while, it comes up again in
+    /// Returns whether the client may not be read now. If it may be read again later, it is given by
     /// [`poll_unread`](WorkerFaults::poll_unread).
     pub(crate) fn is_deaf(&mut self, client: Option<&ClientFaults>, token: u64, now_ns: u64) -> bool {
         if client.is_some_and(|client| client.silent) {
@@ -293,7 +295,7 @@ impl WorkerFaults {
         deaf
     }
 
-    /// A connection that may be read again.
+    /// Takes the token of a connection that may be read again.
     pub(crate) fn poll_unread(&mut self, now_ns: u64) -> Option<u64> {
         if self.unread.is_empty() || self.deaf_until_ns(now_ns).is_some() {
             return None;
@@ -301,7 +303,7 @@ impl WorkerFaults {
         self.unread.pop()
     }
 
-    /// Until when the server does nothing at all.
+    /// The time until which the server does nothing at all, if it is stalled.
     pub(crate) fn stalled_until_ns(&self, now_ns: u64) -> Option<u64> {
         let epoch_ns = self.shared.epoch_ns;
         Some(epoch_ns + self.shared.faults.stall?.end_ns(now_ns - epoch_ns)?)
@@ -312,7 +314,7 @@ impl WorkerFaults {
         Some(epoch_ns + self.shared.faults.deaf?.end_ns(now_ns - epoch_ns)?)
     }
 
-    /// When to look here again.
+    /// The next time at which something is due here.
     pub(crate) fn poll_timeout(&self, now_ns: u64) -> Option<u64> {
         let later = self.later.peek().map(|Reverse(later)| later.at_ns);
         let accepted = self.waiting.front().map(|(at_ns, _)| *at_ns);
@@ -320,12 +322,12 @@ impl WorkerFaults {
         [later, accepted, unread].into_iter().flatten().min()
     }
 
-    /// Faults done, by kind.
+    /// The number of faults committed, by kind.
     pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
     }
 
-    /// Counts a fault that was done.
+    /// Counts a fault that was committed.
     pub(crate) fn count(&mut self, kind: &'static str) {
         *self.counts.entry(kind).or_default() += 1;
     }

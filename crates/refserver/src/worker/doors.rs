@@ -12,15 +12,17 @@ use super::input::Call;
 use super::{TOKEN_LISTENERS, Worker};
 use crate::connection::{Connection, Phase};
 
-/// Connections accepted from one listener per turn, so that a storm does not starve those that are in.
+/// The most connections accepted from one listener per turn, so that a storm of new clients does not starve
+/// the present ones.
 const ACCEPTS_PER_TURN: usize = 256;
-/// How long not to accept when descriptors or memory have run out, instead of failing in a tight loop.
+/// The pause before the worker accepts again when descriptors or memory have run out, so that it does not
+/// fail in a tight loop.
 const ACCEPT_PAUSE_NS: u64 = 100_000_000;
-/// The endpoint is going away (RFC 6455 §7.4.1).
+/// The close code of an endpoint that is going away (RFC 6455 §7.4.1).
 pub(super) const GOING_AWAY: u16 = 1001;
 
 impl Worker {
-    /// Accepts what waits at a listener.
+    /// Accepts the connections that wait at a listener.
     pub(super) fn accept(&mut self, listener: usize) -> io::Result<()> {
         self.accept_at_most(listener, ACCEPTS_PER_TURN)
     }
@@ -81,7 +83,7 @@ impl Worker {
         }
     }
 
-    /// Closes the listeners, and says goodbye to everyone.
+    /// Closes the listeners, and sends every client the end of its connection.
     pub(super) fn begin_stop(&mut self) -> io::Result<()> {
         // Clients that wait to be accepted would otherwise be reset. Those that come meanwhile must not keep
         // it from ending.
@@ -110,7 +112,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns whether there is nothing left to wait for.
+    /// Returns whether the worker has nothing left to wait for.
     pub(super) fn has_stopped(&self) -> bool {
         let Some(stop_at_ns) = self.stop_at_ns else { return false };
         self.connections.is_empty() || self.now_ns >= stop_at_ns || self.stop.level() > 1

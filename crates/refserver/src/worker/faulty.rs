@@ -14,10 +14,11 @@ use super::input::Call;
 use crate::connection::{Connection, Phase};
 use crate::faults::{CloseMethod, DeferredFault, WorkerFaults};
 
-/// How often a server that stalls looks whether it is to stop.
+/// The time between two checks of a stalled server for a request to stop.
 const STALL_POLL: Duration = Duration::from_millis(50);
 
-/// Sends what the faults let out now of an output for one client, of which `messages` are messages.
+/// Sends the part of a client's output that the faults let through now; `messages` are the ranges of its
+/// messages.
 pub(super) fn send(
     faults: &mut WorkerFaults,
     connection: &mut Connection,
@@ -35,7 +36,8 @@ pub(super) fn send(
 }
 
 impl Worker {
-    /// Sleeps as long as nothing at all is to be done. A server that is to stop does not stall.
+    /// Sleeps while a fault demands that the server do nothing at all. A server that is to stop does not
+    /// stall.
     pub(super) fn stall(&self) {
         let Some(faults) = &self.faults else { return };
         let until_ns = faults.stalled_until_ns(monotonic_ns()).unwrap_or_default();
@@ -49,7 +51,7 @@ impl Worker {
         }
     }
 
-    /// Lets a connection in: now, later, or not at all.
+    /// Handles an accepted connection: serves it now, later, or not at all.
     pub(super) fn admit(&mut self, socket: Socket) {
         match &mut self.faults {
             None => self.open(socket),
@@ -67,8 +69,8 @@ impl Worker {
         faults.is_deaf(self.connections[key].faults.as_deref(), token, monotonic_ns())
     }
 
-    /// Does what is due: sends what was delayed, carries out deferred faults, reads and accepts what was left
-    /// waiting.
+    /// Does the work that is due: sends delayed messages, carries out deferred faults, and reads and accepts
+    /// connections that were left waiting.
     pub(super) fn work_faults(&mut self) {
         if self.faults.is_none() {
             return;
@@ -92,7 +94,7 @@ impl Worker {
         }
     }
 
-    /// Puts what was done wrong into the totals.
+    /// Adds the committed faults to the totals.
     pub(super) fn count_faults(&mut self) {
         let counts = self.faults.iter().flat_map(|faults| faults.counts());
         self.stats.faults = counts.map(|(&name, &count)| (name.into(), count)).collect();
@@ -122,7 +124,7 @@ impl Worker {
         }
     }
 
-    /// Sends a client a message that is not for it, and counts that; without such a client, neither.
+    /// Sends a client a message that is not for it, and counts the fault; without a client it does neither.
     fn send_copy(&mut self, client: Option<usize>, bytes: &[u8], fault: &'static str) {
         if let Some(key) = client {
             self.send_output(key, bytes);
@@ -147,7 +149,8 @@ impl Worker {
         }
     }
 
-    /// Another client of this worker of which this holds: the next, or the first.
+    /// Another client of this worker for which `holds` is true: the next one after the token's client, or
+    /// else the first.
     fn stranger_to(&self, token: u64, holds: impl Fn(usize) -> bool) -> Option<usize> {
         let own = token as u32 as usize;
         let is_other = |&key: &usize| key != own && self.hears(key) && holds(key);
@@ -155,7 +158,7 @@ impl Worker {
         others().find(|&key| key > own).or_else(|| others().next())
     }
 
-    /// Returns whether a client is there to be sent to.
+    /// Returns whether a client is there, and can be sent messages.
     fn hears(&self, key: usize) -> bool {
         let connection = &self.connections[key];
         connection.phase == Phase::Open && connection.faults.as_ref().is_some_and(|client| !client.silent)

@@ -14,19 +14,19 @@ use super::{Buffers, READ_BYTES, Worker};
 use crate::connection::Phase;
 use crate::faults::whole;
 
-/// Reads of one connection per turn: a flood waits for the others.
+/// The most reads of one connection per turn, so that a flood of one client waits for the others.
 pub(super) const READS_PER_TURN: usize = 8;
 
 /// The results of one call of a session, besides its output.
 #[derive(Default)]
 struct Verdict {
-    /// The first answer is written: the handshake's deadline is met.
+    /// True if the first answer is written: the handshake's deadline is met.
     answered: bool,
-    /// The parts of the output that hold echoes, for the faults.
+    /// The ranges of the output that hold echoes, for the faults.
     echoes: Vec<Range<usize>>,
-    /// The connection ends when the output is sent.
+    /// True if the connection ends when the output is sent.
     ends: bool,
-    /// Requests for sessions that are whole.
+    /// Number of requests for sessions that are complete.
     asked: usize,
     /// Streams of HTTP/2 that the client has reset.
     lost: Vec<u32>,
@@ -76,13 +76,13 @@ impl Io for SessionIo<'_> {
     }
 }
 
-/// The verb of a session to call.
+/// A method of a session to call.
 pub(super) enum Call<'a> {
     Input(&'a [u8]),
     Eof,
     Timeout,
     Close(u16),
-    /// A session has answered what it was asked, and has this to say besides.
+    /// A session has answered its request, and gives this signal besides.
     Answered(Option<SessionSignal>),
     /// A session has written a part of its answer on a stream of HTTP/2.
     Part(u32, &'a [u8], AnswerPart),
@@ -134,7 +134,7 @@ impl Worker {
         }
     }
 
-    /// Has a connection read without an event: in this turn yet, or else in the next.
+    /// Has a connection read without an event: still in this turn, or else in the next.
     pub(super) fn read_later(&mut self, key: usize) {
         let token = self.token_of(key);
         if !std::mem::replace(&mut self.connections[key].is_unfinished, true) {
@@ -151,7 +151,7 @@ impl Worker {
         }
     }
 
-    /// An entry of the unfinished connections has its turn.
+    /// Reads an entry of the unfinished connections.
     pub(super) fn read_unfinished(&mut self, token: u64) {
         if let Some(key) = self.find(token) {
             self.connections[key].is_unfinished = false;
@@ -159,7 +159,7 @@ impl Worker {
         }
     }
 
-    /// Reads until the socket is empty: a short read says so, unless the peer has closed behind it.
+    /// Reads until the socket is empty: a short read shows that, unless the peer has closed.
     fn read(&mut self, token: u64, closed: bool) {
         for _ in 0..READS_PER_TURN {
             let Some(key) = self.find(token) else { return };
@@ -192,7 +192,7 @@ impl Worker {
         }
     }
 
-    /// `count` bytes are in the input buffer.
+    /// Handles `count` bytes that are in the input buffer.
     fn handle_bytes(&mut self, key: usize, count: usize) {
         let connection = &mut self.connections[key];
         // Read and thrown away: unread, it would turn the close into a reset.
@@ -244,7 +244,7 @@ impl Worker {
         self.call(key, Call::Timeout);
     }
 
-    /// Calls the session, and does what it wants done.
+    /// Calls the session, and carries out its requests.
     pub(super) fn call(&mut self, key: usize, call: Call<'_>) {
         let connection = &mut self.connections[key];
         let mut output = std::mem::take(&mut self.buffers.output);
@@ -337,7 +337,7 @@ impl Worker {
         requests
     }
 
-    /// After a session has been called: the end, if it was that, and the next deadline.
+    /// Finishes the call of a session: ends the connection, if the call did, and sets the next deadline.
     fn handle_called(&mut self, key: usize, ends: bool) {
         if !self.connections.contains(key) {
             return;

@@ -13,24 +13,24 @@ use crate::group::{Delivery, RoomBatch};
 use crate::link::Way;
 use crate::options::SlowPolicy;
 
-/// A batch this large is sent in mid-turn, so that no turn's broadcasts grow without bound.
+/// The size from which a batch is sent in mid-turn, so that no turn's broadcasts grow without bound.
 const BATCH_BYTES_MAX: usize = 256 << 10;
 
-/// Scratch capacity that is kept; what a single huge message needed beyond it is given back.
+/// The scratch capacity that is kept; memory that a single huge message needed beyond it is freed.
 const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
-/// How long last words may take to be sent, and the peer to close after them.
+/// The time for sending the last bytes of a connection, and for the peer to close after them.
 const LINGER_NS: u64 = 2_000_000_000;
 
 /// An unmasked ping without payload (RFC 6455 §5.5.2).
 const PING: [u8; 2] = [0x89, 0];
 
-/// Why a client is not kept more for.
+/// The cause why no more bytes are kept for a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slow {
-    /// It is too far behind itself.
+    /// The client itself is too far behind.
     Own,
-    /// It is behind, and all that are hold together as much as they may.
+    /// The client is behind, and all clients that are behind together hold as many bytes as they may.
     Crowd,
 }
 
@@ -44,7 +44,7 @@ impl Buffers {
 }
 
 impl Worker {
-    /// Sends what a session answered.
+    /// Sends a session's answer.
     pub(super) fn send_output(&mut self, key: usize, output: &[u8]) {
         if output.is_empty() {
             return;
@@ -55,7 +55,7 @@ impl Worker {
         self.handle_sent(key, sent);
     }
 
-    /// Sends an output that holds echoes: what the faults leave of these, and all the rest.
+    /// Sends an output that holds echoes: the echoes that the faults let through, and everything else.
     pub(super) fn send_echoes(&mut self, key: usize, output: &[u8], echoes: &[Range<usize>]) {
         let connection = &mut self.connections[key];
         let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
@@ -67,7 +67,7 @@ impl Worker {
         self.handle_sent(key, sent);
     }
 
-    /// After something was sent to a connection, or kept for it.
+    /// Handles the result of sending bytes to a connection, or keeping them for it.
     fn handle_sent(&mut self, key: usize, sent: std::io::Result<()>) {
         match sent {
             Err(error) => self.fail(key, ErrorKind::of(&error)),
@@ -77,12 +77,12 @@ impl Worker {
         }
     }
 
-    /// Returns whether a connection is behind while the total allows no client more.
+    /// Returns whether a connection is behind while the total allows no more bytes for any client.
     fn is_crowded_out(&self, key: usize) -> bool {
         self.connections[key].link.unsent_bytes() > 0 && self.held.is_full()
     }
 
-    /// Sends what TLS itself has to say.
+    /// Sends the records of TLS itself.
     pub(super) fn send_tls_records(&mut self, key: usize) {
         let connection = &mut self.connections[key];
         let Some(tls) = &mut connection.tls else { return };
@@ -98,7 +98,7 @@ impl Worker {
         }
     }
 
-    /// The socket has room again.
+    /// Sends kept bytes to a socket that has room again.
     pub(super) fn flush(&mut self, key: usize) {
         let token = self.token_of(key);
         let connection = &mut self.connections[key];
@@ -159,8 +159,9 @@ impl Worker {
         }
     }
 
-    /// Keeps one turn's broadcasts from growing without bound: a long turn is cut in two. What a history
-    /// keeps goes out before a client can come back and get it from there, so that it comes once.
+    /// Keeps one turn's broadcasts from growing without bound: a long turn is cut in two. Broadcasts that a
+    /// history keeps are sent before a client can come back and get them from the history, so that they
+    /// arrive once.
     pub(super) fn bound_batches(&mut self) {
         let is_kept = self.options.protocol.history.is_some() && self.groups.batched_bytes() > 0;
         if is_kept || self.groups.batched_bytes() > BATCH_BYTES_MAX {
@@ -192,8 +193,8 @@ impl Worker {
         self.buffers.own_words = own_words;
     }
 
-    /// Delivers a group's output by `send`, the one way for all its members: they are not told apart copy by
-    /// copy.
+    /// Delivers a group's output by `send`, which is the same for all members: the kind of delivery is not
+    /// chosen anew for each copy.
     #[inline(always)]
     fn deliver_by(
         &mut self,
@@ -230,7 +231,7 @@ impl Worker {
         }
     }
 
-    /// Sends a batch to a connection: what the faults, if there are any, leave of it.
+    /// Sends a batch to a connection: the part that the faults, if there are any, let through.
     #[inline]
     fn send_batch(&mut self, key: usize, batch: &mut Batch<'_>) -> std::io::Result<()> {
         let connection = &mut self.connections[key];
@@ -247,7 +248,7 @@ impl Worker {
         }
     }
 
-    /// Why a batch of this many bytes does not go to a connection, if it does not.
+    /// The cause why a batch of this many bytes is not sent to a connection, if it is not.
     pub(super) fn why_not(&self, key: usize, batch_bytes: usize) -> Option<Slow> {
         let link = &self.connections[key].link;
         if link.unsent_bytes() == 0 {
@@ -283,7 +284,7 @@ impl Worker {
         }
     }
 
-    /// Pings every client, if it is time.
+    /// Pings every client when the interval has passed.
     pub(super) fn ping_clients(&mut self) {
         let (Some(at_ns), Some(interval_ns)) = (self.next_ping_ns, self.options.ping_interval_ns) else {
             return;
@@ -303,7 +304,7 @@ impl Worker {
         }
     }
 
-    /// Nothing more will be said: the connection ends when what was said is sent.
+    /// Ends the connection once its output is sent; nothing is added to the output any more.
     pub(super) fn close_after_output(&mut self, key: usize) {
         self.part(key);
         let connection = &mut self.connections[key];
@@ -316,8 +317,8 @@ impl Worker {
         }
     }
 
-    /// Everything is sent: says so, and waits for the peer to close, reading and ignoring what it still
-    /// sends.
+    /// Ends the sending on a connection whose output is sent, and waits for the peer to close, reading and
+    /// ignoring what it still sends.
     fn linger(&mut self, key: usize) {
         let connection = &mut self.connections[key];
         connection.phase = Phase::Lingering;

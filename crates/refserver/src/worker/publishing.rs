@@ -5,8 +5,8 @@ use wire::{Answer, ServerEvent, SessionRequest};
 use super::Worker;
 
 impl Worker {
-    /// Sends a message from outside to everyone in the room, and tells its publisher how many members that
-    /// are in this process.
+    /// Sends a message from outside to every member of the room, and tells its publisher the number of
+    /// members in this process.
     pub(super) fn publish_from_outside(&mut self, key: usize, request: SessionRequest) {
         let (mut members, has_peers, groups) = (0, !self.mesh.is_empty(), &mut self.groups);
         let is_said = request.publish(&self.options.protocol, self.now_ns, &mut |event| {

@@ -17,19 +17,19 @@ use crate::connection::{Connection, NEVER_NS};
 use crate::mailbox::Arrival;
 use crate::options::SlowPolicy;
 
-/// The verb of a session to call.
+/// A method of a session to call.
 enum SessionCall<'a> {
     /// A request, the key of the connection that it came by, and the stream there.
     Request((usize, u32), SessionRequest),
     Lost,
     Broadcast(&'a [u8]),
     Timeout,
-    /// It is not kept more for.
+    /// No more bytes are kept for the session.
     GiveUp,
 }
 
 impl SessionCall<'_> {
-    /// The connections of a request and of the one that is held.
+    /// The connections of a request and of the request that is held.
     fn sockets<'c>(&self, all: &'c Slab<Connection>, held: Option<(usize, u32)>) -> Option<[&'c Socket; 2]> {
         match (self, held) {
             (SessionCall::Request((asked, _), _), Some((held, _))) => {
@@ -47,7 +47,7 @@ struct SessionIo<'a> {
     rng: &'a mut fastrand::Rng,
     /// The kind of part that the output to the connection that is held is.
     then: AnswerPart,
-    /// The connections of the request in hand and of the one that is held, if there are both.
+    /// The connections of the request in hand and of the request that is held, if there are both.
     sockets: Option<[&'a Socket; 2]>,
 }
 
@@ -86,8 +86,8 @@ impl Io for SessionIo<'_> {
 }
 
 impl Worker {
-    /// Has sessions told of their losses, and requests answered, until there are no more: an answer lets the
-    /// next request on its connection be read.
+    /// Tells sessions of their lost connections, and has requests answered, until there are no more: an
+    /// answer lets the next request on its connection be read.
     pub(super) fn serve_sessions(&mut self) {
         loop {
             if let Some(token) = self.bereft.pop() {
@@ -141,7 +141,7 @@ impl Worker {
         self.others[other].transfer(Arrival { connection, request });
     }
 
-    /// A connection has moved here.
+    /// Takes in a connection that has moved to this worker.
     pub(super) fn take_in(&mut self, arrival: Arrival) {
         let Arrival { mut connection, request } = arrival;
         connection.serial = self.new_serial();
@@ -163,7 +163,7 @@ impl Worker {
         self.moved_in.push((token, 0, request));
     }
 
-    /// Shows what this process does.
+    /// Answers a request with the figures of this process.
     fn answer_metrics(&mut self, key: usize, request: SessionRequest) {
         self.publish();
         let mut output = std::mem::take(&mut self.buffers.output);
@@ -180,7 +180,7 @@ impl Worker {
         self.answer(place, output, Answer::Whole);
     }
 
-    /// Calls a session, and does what it wants done.
+    /// Calls a session, and carries out its requests.
     fn call_session(&mut self, key: usize, call: SessionCall<'_>) {
         let held = self.sessions.get(key).held.and_then(|held| self.find_held(held));
         let entry = self.sessions.get(key);
@@ -254,14 +254,14 @@ impl Worker {
         self.handle_session_called(key);
     }
 
-    /// A session keeps a connection's request open.
+    /// Has a session hold a connection's request open.
     fn hold(&mut self, key: usize, place: (usize, u32)) {
         let (connection, stream) = place;
         self.sessions.get(key).held = Some((self.token_of(connection), stream));
         self.bind(key, place);
     }
 
-    /// A session is to be told when a connection is gone, or a stream of it.
+    /// Has a session told when a connection is gone, or a stream of it.
     fn bind(&mut self, key: usize, (connection, stream): (usize, u32)) {
         let session = TOKEN_SESSION | token(key, self.sessions.get(key).serial);
         let connection = &mut self.connections[connection];
@@ -280,7 +280,7 @@ impl Worker {
         }
     }
 
-    /// The same on a stream of HTTP/2.
+    /// Sends a part of an answer on a stream of HTTP/2.
     fn answer_part(&mut self, key: usize, stream: u32, output: Vec<u8>, then: AnswerPart) {
         if then != AnswerPart::More {
             self.connections[key].take_stream(stream);
@@ -289,7 +289,8 @@ impl Worker {
         self.buffers.output = Buffers::reuse(output);
     }
 
-    /// Sends what a session has said to a connection, which goes on if its answer ends with that.
+    /// Sends a session's output to a connection, which goes on to its next request if the output completes
+    /// the answer.
     pub(super) fn answer(&mut self, (key, stream): (usize, u32), output: Vec<u8>, answer: Answer) {
         if stream != 0 {
             let then = if matches!(answer, Answer::Held) { AnswerPart::More } else { AnswerPart::Last };
@@ -310,7 +311,7 @@ impl Worker {
         }
     }
 
-    /// After a session has been called: the end, if it was that, and the next deadline.
+    /// Finishes the call of a session: ends the session, if the call did, and sets the next deadline.
     fn handle_session_called(&mut self, key: usize) {
         let entry = self.sessions.get(key);
         if entry.session.is_over() {
@@ -332,7 +333,7 @@ impl Worker {
         }
     }
 
-    /// An entry of the timers that is a session's has come up.
+    /// Handles an entry of the timers that belongs to a session.
     pub(super) fn handle_session_timer(&mut self, at_ns: u64, token: u64) {
         let Some(key) = self.find_session(token) else { return };
         let entry = self.sessions.get(key);
@@ -352,7 +353,8 @@ impl Worker {
         // A reader that is behind is followed when it has caught up (`handle_drained`).
     }
 
-    /// A connection has taken all that was sent to it, and may be the reader for which its sessions wait.
+    /// Handles a connection that has taken all bytes sent to it, and may be the reader for which its session
+    /// waits.
     pub(super) fn handle_drained(&mut self, key: usize) {
         let connection = &self.connections[key];
         let sessions = connection.held_by.into_iter().chain(connection.streams.iter().map(|&(_, of)| of));
@@ -377,8 +379,8 @@ impl Worker {
         }
     }
 
-    /// Gives each session of a group its batch. A session may end with that, and leave its rooms; and a
-    /// connection whose request is answered goes on, and may broadcast: by then, the group has to be whole
+    /// Gives each session of a group its batch. A session may end with its batch, and leave its rooms; and a
+    /// connection whose request is answered goes on, and may broadcast: by then, the group has to be complete
     /// again.
     pub(super) fn deliver_to_sessions(&mut self, group: usize) {
         let spare = std::mem::take(&mut self.buffers.batch);
@@ -415,8 +417,8 @@ impl Worker {
         self.stats.copies += messages;
     }
 
-    /// Why a batch of this many bytes does not go to a connection that a session holds, if it does not: all
-    /// that goes to it are answers.
+    /// The cause why a batch of this many bytes is not sent to a connection that a session holds, if it is
+    /// not: all bytes sent to such a connection are answers.
     fn why_not_held(&self, (key, stream): (usize, u32), batch_bytes: usize) -> Option<Slow> {
         let unsent_bytes = self.connections[key].unsent_bytes(stream);
         let is_behind = unsent_bytes > 0 && unsent_bytes + batch_bytes > self.options.backlog_bytes_max;

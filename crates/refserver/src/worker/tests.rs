@@ -12,7 +12,7 @@ use super::*;
 use crate::faults::{Faults, MessageSelector, Selector};
 use crate::mailbox::mailbox;
 
-/// As much as a connection may have read in this many turns.
+/// The number of turns in which a flood is read.
 const FLOOD_TURNS: usize = 32;
 
 /// A request for an upgrade, many pongs, which need no answer (RFC 6455 §5.5.3), and a text to echo; masked
@@ -26,7 +26,7 @@ fn flood() -> Vec<u8> {
     [upgrade.as_bytes(), &pongs, b"\x81\x82\0\0\0\0hi"].concat()
 }
 
-/// Workers of one process, with a listener each, and where these listen.
+/// Workers of one process, with a listener each, and the listeners' addresses.
 fn workers<const N: usize>() -> [(Worker, SocketAddr); N] {
     let mailboxes: [_; N] = std::array::from_fn(|_| mailbox().unwrap());
     let outboxes = mailboxes.each_ref().map(|(_, outbox)| outbox.clone());
@@ -53,7 +53,7 @@ fn workers<const N: usize>() -> [(Worker, SocketAddr); N] {
     })
 }
 
-/// Has a worker do all that it has to do.
+/// Has a worker do all its pending work.
 fn settle(worker: &mut Worker) {
     let mut events = Events::with_capacity(16);
     for _ in 0..4 {
@@ -62,7 +62,7 @@ fn settle(worker: &mut Worker) {
     }
 }
 
-/// Status and body of an answer that is there.
+/// The status and body of an answer that has arrived.
 fn answer(client: &mut TcpStream) -> (String, String) {
     let mut answer = [0; 4096];
     client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

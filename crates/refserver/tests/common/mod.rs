@@ -34,7 +34,8 @@ impl Running {
         Running { addrs, stop, thread }
     }
 
-    /// One address on loopback, a short grace, and everything else by default but what `change` does.
+    /// Starts a server with one address on loopback, a short grace, and the changes of `change` to the
+    /// defaults.
     pub fn with(change: impl FnOnce(&mut Options)) -> Running {
         let mut options = Options::new(vec![Addr::Inet("127.0.0.1:0".parse().unwrap())]);
         options.grace_ns = 200_000_000;
@@ -49,7 +50,7 @@ impl Running {
         }
     }
 
-    /// A TCP connection with a bound on every read.
+    /// Opens a TCP connection with a bound on every read.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.addr()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -57,7 +58,7 @@ impl Running {
         stream
     }
 
-    /// A WebSocket.
+    /// Opens a WebSocket.
     pub fn open(&self) -> TcpStream {
         let mut stream = self.connect();
         upgrade(&mut stream);
@@ -68,7 +69,7 @@ impl Running {
         self.stop.stop();
     }
 
-    /// Stops in order, and gives the totals.
+    /// Stops the server in order, and gives the totals.
     pub fn finish(mut self) -> Stats {
         self.stop.stop();
         self.join()
@@ -97,7 +98,7 @@ pub fn upgrade_request() -> String {
     )
 }
 
-/// The opening handshake, as a client sees it.
+/// Does a client's part of the opening handshake.
 pub fn upgrade(stream: &mut (impl Read + Write)) {
     stream.write_all(upgrade_request().as_bytes()).unwrap();
     let head = read_head(stream);
@@ -105,7 +106,7 @@ pub fn upgrade(stream: &mut (impl Read + Write)) {
     assert!(head.contains(ACCEPT), "{head}");
 }
 
-/// Reads up to the empty line, byte by byte, to leave what follows.
+/// Reads up to the empty line, byte by byte, so that the bytes after it stay unread.
 pub fn read_head(stream: &mut impl Read) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

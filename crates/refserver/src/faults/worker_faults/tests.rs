@@ -24,7 +24,7 @@ fn letters(frames: &[u8]) -> String {
     frames.chunks(3).map(|frame| char::from(frame[2])).collect()
 }
 
-/// The output at once when these messages go in together.
+/// Gives the output that is sent at once for these messages together.
 fn through(faults: Faults, messages: &str) -> String {
     let mut faults = worker_faults(faults);
     let mut client = faults.client();
