@@ -1,4 +1,5 @@
-//! What throng says of itself: alone, with `-h`, and with `--help`. (The manual says the same as `--help`.)
+//! The help texts of throng: without arguments, with `-h`, and with `--help`. (The manual has the same text
+//! as `--help`.)
 
 use clap::builder::Resettable;
 use clap::{Arg, Command};

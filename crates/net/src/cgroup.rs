@@ -1,4 +1,4 @@
-//! Limits of control groups on a process, for containers get less than the machine has.
+//! Limits of control groups on a process: a container may use less than the machine has.
 //!
 //! Version 2 has one tree, version 1 one for each controller (cgroups(7)). A limit holds for all groups below
 //! it, so the tightest on the way to the root counts. Inside a container the path that `/proc/self/cgroup`
@@ -14,17 +14,17 @@ const MOUNT: &str = "/sys/fs/cgroup";
 /// Version 1 writes "no limit" as the largest multiple of the page size that fits into 63 bits.
 const UNLIMITED_MIN: u64 = 1 << 62;
 
-/// A limit and its use.
+/// A limit, and the amount in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// The limit.
     pub max: u64,
-    /// Used by the group and those below it.
+    /// The amount used by the group and the groups below it.
     pub used: u64,
 }
 
 impl Allowance {
-    /// The rest that is left.
+    /// The amount that is left below the limit.
     pub fn left(&self) -> u64 {
         self.max.saturating_sub(self.used)
     }
@@ -33,7 +33,7 @@ impl Allowance {
 /// The tightest limits on this process; `None`: no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cgroup {
-    /// Memory in bytes, the kernel's for its connections included.
+    /// Memory in bytes, including the kernel's memory for the group's connections.
     pub memory: Option<Allowance>,
     /// Processes and threads.
     pub tasks: Option<Allowance>,
@@ -58,8 +58,8 @@ fn read_from(mount: &Path, groups: &str) -> Cgroup {
     }
 }
 
-/// The limit with the least left, of the group and all above it; `controller` of version 1, or `None` for
-/// version 2.
+/// The limit with the least left, among those of the group and all groups above it; `controller` names one of
+/// version 1, or is `None` for version 2.
 fn tightest(
     mount: &Path,
     groups: &str,
@@ -100,7 +100,7 @@ fn path_of<'a>(line: &'a str, controller: Option<&str>) -> Option<&'a str> {
     is_wanted.then_some(path)
 }
 
-/// `max` is no number, and no limit.
+/// Reads a limit; `None` for `max`, which means no limit.
 fn number(file: PathBuf) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }

@@ -11,13 +11,14 @@ use rustix::time::{ClockId, clock_gettime};
 /// The run's clock minus this machine's.
 static OFFSET_NS: AtomicI64 = AtomicI64::new(0);
 
-/// Nanoseconds of the run's clock: since an arbitrary point (boot), never stepping back, but when the offset
-/// is set anew. Every duration is measured with this.
+/// Nanoseconds of the run's clock since an arbitrary point (boot). It steps back only when the offset is set
+/// anew. Every duration is measured with this clock.
 pub fn monotonic_ns() -> u64 {
     own_monotonic_ns().wrapping_add_signed(OFFSET_NS.load(Ordering::Relaxed))
 }
 
-/// The run's clock as of the last tick of the kernel's timer, some ms ago at most: for a third of the cost.
+/// The run's clock as of the last tick of the kernel's timer, a few ms ago at most: it costs a third of
+/// [`monotonic_ns`].
 pub fn monotonic_coarse_ns() -> u64 {
     read(ClockId::MonotonicCoarse).wrapping_add_signed(OFFSET_NS.load(Ordering::Relaxed))
 }

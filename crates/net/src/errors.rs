@@ -14,37 +14,37 @@ pub enum ErrorKind {
     Refused,
     /// The peer broke the connection off (ECONNRESET).
     Reset,
-    /// Sending after the connection had ended (EPIPE).
+    /// Bytes were sent after the connection had ended (EPIPE).
     BrokenPipe,
     /// The kernel gave up waiting for the peer (ETIMEDOUT).
     TimedOut,
-    /// No way to the host or network.
+    /// There is no route to the host or network.
     Unreachable,
     /// The connection was aborted on this side (ECONNABORTED).
     Aborted,
-    /// No free port, or the source address is not this machine's (EADDRNOTAVAIL).
+    /// No port is free, or the source address is not this machine's (EADDRNOTAVAIL).
     AddrNotAvailable,
     /// Another server listens there; from a connect, another socket has this source address and port
     /// (EADDRINUSE).
     AddrInUse,
-    /// Out of file descriptors (EMFILE, ENFILE).
+    /// The process or machine is out of file descriptors (EMFILE, ENFILE).
     TooManyFiles,
-    /// Out of kernel buffers or memory (ENOBUFS, ENOMEM).
+    /// The kernel is out of buffers or memory (ENOBUFS, ENOMEM).
     NoBuffers,
-    /// Not allowed (EACCES, EPERM).
+    /// The process lacks the permission (EACCES, EPERM).
     Denied,
-    /// No such unix socket or file (ENOENT).
+    /// The unix socket or file does not exist (ENOENT).
     NotFound,
-    /// Not now (EAGAIN): from a connect, a unix socket whose backlog is full.
+    /// The call would have to wait (EAGAIN): from a connect, to a unix socket whose backlog is full.
     WouldBlock,
     /// TLS failed.
     Tls(TlsError),
-    /// Any other errno; 0 if the error did not come from the kernel.
+    /// Another errno; 0 if the error did not come from the kernel.
     Other(i32),
 }
 
 impl ErrorKind {
-    /// Sorts an error.
+    /// Finds the kind of an error.
     pub fn of(error: &io::Error) -> ErrorKind {
         match error.raw_os_error() {
             Some(errno) => ErrorKind::of_errno(errno),
@@ -56,7 +56,7 @@ impl ErrorKind {
         }
     }
 
-    /// Sorts an errno.
+    /// Finds the kind of an errno.
     pub fn of_errno(errno: i32) -> ErrorKind {
         match Errno::from_raw_os_error(errno) {
             Errno::CONNREFUSED => ErrorKind::Refused,
@@ -111,7 +111,7 @@ impl ErrorKind {
         )
     }
 
-    /// The user's remedy, as a sentence, where there is something.
+    /// The user's remedy, as a sentence, if there is one.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             ErrorKind::Refused => Some("check that the server runs and listens on this address and port"),

@@ -1,4 +1,4 @@
-//! Files that are whole, or as they were before, whatever ends this process or the machine.
+//! Files that are complete, or as they were before, whatever ends this process or the machine.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +20,7 @@ pub enum Readers {
 }
 
 /// Reads a file that the user has named, if it is a regular file of at most `bytes_max` bytes. A pipe without
-/// a writer would be waited for without end, and a device such as `/dev/zero` has none.
+/// a writer would be waited for without end, and a device such as `/dev/zero` has no end.
 pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -133,7 +133,7 @@ fn write_through(path: &Path, contents: &[u8], old: &Path, readers: Readers) -> 
     file.sync_all()
 }
 
-/// Has the disk know of a name. There are filesystems that know no such thing.
+/// Writes the names of a directory to the disk. Some filesystems cannot do that.
 fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     match File::open(directory.unwrap_or(Path::new(".")))?.sync_all() {

@@ -52,8 +52,8 @@ pub fn nr_open() -> io::Result<u64> {
     read_number("fs/nr_open")
 }
 
-/// TCP's memory in bytes: below the first it is free, from the second it saves, at the third it refuses
-/// (`net.ipv4.tcp_mem`, which counts in pages).
+/// TCP's limits on its memory in bytes: below the first it uses memory freely, from the second on it saves,
+/// at the third it refuses (`net.ipv4.tcp_mem`, which counts in pages).
 pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
     let text = read("net/ipv4/tcp_mem")?;
     let page_bytes = page_bytes();
@@ -66,7 +66,7 @@ pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
     Ok(bytes)
 }
 
-/// Returns whether the kernel can encrypt what a socket sends: whether TCP's upper layer protocol `tls` is
+/// Returns whether the kernel can encrypt a socket's output: whether TCP's upper layer protocol `tls` is
 /// loaded.
 pub fn has_kernel_tls() -> io::Result<bool> {
     Ok(read("net/ipv4/tcp_available_ulp")?.split_ascii_whitespace().any(|name| name == "tls"))
@@ -105,9 +105,9 @@ pub fn files_open() -> io::Result<u64> {
 /// The firewall's table of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conntrack {
-    /// Connections it remembers now.
+    /// The number of connections in the table now.
     pub count: u64,
-    /// The most it can; packets of further connections are dropped.
+    /// The most connections that fit in the table; packets of further connections are dropped.
     pub max: u64,
 }
 

@@ -1,11 +1,11 @@
-//! Facts about the machine, as they stand beside every result.
+//! Facts about the machine, which are stored with every result.
 
 use std::fs;
 
 use crate::affinity::parse_cpus;
 use crate::limits;
 
-/// The environment of a run. What cannot be found out is absent.
+/// The environment of a run. Facts that cannot be found out are absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// The processor's own name.
@@ -22,13 +22,13 @@ pub struct Machine {
     pub governor: Option<String>,
     /// The kernel's clock source: `tsc` is cheap, `hpet` and `acpi_pm` are not.
     pub clocksource: Option<String>,
-    /// The other clock sources there are.
+    /// The other clock sources that the machine has.
     pub clocksources: Vec<String>,
     /// Soft limit on open files (`u64::MAX`: none).
     pub fd_limit_soft: u64,
     /// Hard limit on open files (`u64::MAX`: none).
     pub fd_limit_hard: u64,
-    /// True if the machine is virtual, as the hypervisor says.
+    /// True if the machine is virtual, by the hypervisor's account.
     pub virtualised: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn hostname() -> Option<String> {
 }
 
 impl Machine {
-    /// Reads them now.
+    /// Reads the facts now.
     pub fn read() -> Machine {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let uname = rustix::system::uname();
@@ -68,14 +68,14 @@ fn os(release: &str) -> Option<String> {
     Some(name.trim_matches('"').to_owned()).filter(|name| !name.is_empty())
 }
 
-/// x86 says `model name`; some Arm kernels only `Hardware`, and most neither.
+/// Finds the processor's name: x86 gives `model name`; some Arm kernels only `Hardware`, and most neither.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let value = |key| cpuinfo.lines().find_map(|line: &str| field(line, key));
     value("model name").or_else(|| value("Hardware")).map(str::to_owned)
 }
 
-/// x86 processors tell a guest so (CPUID leaf 1, ECX bit 31); elsewhere the firmware's vendor is the best
-/// hint.
+/// Returns whether the machine is virtual: x86 processors show that to a guest (CPUID leaf 1, ECX bit 31);
+/// elsewhere the firmware's vendor is the best hint.
 fn is_virtual(cpuinfo: &str) -> bool {
     let flags = cpuinfo.lines().find_map(|line| field(line, "flags")).unwrap_or_default();
     if flags.split(' ').any(|flag| flag == "hypervisor") {

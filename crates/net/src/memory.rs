@@ -1,4 +1,4 @@
-//! The machine's memory: what is left, and what the kernel has put into connections.
+//! The machine's memory: the part that is left, and the part that the kernel uses for connections.
 
 use std::fs;
 use std::io;
@@ -8,14 +8,14 @@ use std::io;
 pub struct Memory {
     /// Bytes that programs can still have without swapping, by the kernel's estimate.
     pub available_bytes: u64,
-    /// The kernel's own objects: sockets, files, inodes.
+    /// Bytes of the kernel's own objects: sockets, files, inodes.
     pub slab_bytes: u64,
     /// Bytes in TCP's buffers, against `net.ipv4.tcp_mem`.
     pub tcp_bytes: u64,
 }
 
 impl Memory {
-    /// Reads it now.
+    /// Reads the machine's memory now.
     pub fn read() -> io::Result<Memory> {
         let meminfo = fs::read_to_string("/proc/meminfo")?;
         let sockstat = fs::read_to_string("/proc/net/sockstat")?;

@@ -6,28 +6,28 @@ use std::io;
 
 use crate::sys;
 
-/// Drivers that give a speed because there has to be one: `veth` and `tun` (drivers/net/veth.c,
-/// drivers/net/tun.c).
+/// Drivers whose speed is a placeholder: `veth` and `tun` (drivers/net/veth.c, drivers/net/tun.c).
 const NOMINAL: [(&str, u64); 3] = [("veth", 10_000), ("tun", 10_000), ("tun", 10)];
-/// A link that carries so much more than its speed has another.
+/// The largest use of a link's speed, in percent, that is plausible: a link that carries more has another
+/// speed.
 const PERCENT_MAX: f64 = 105.0;
 
-/// Segments of which a share tells something: of fewer, ten that were lost may be chance, and are a
-/// hundredth.
+/// The least number of segments for a meaningful share: with fewer, ten lost segments may be chance, and
+/// already are one in a hundred.
 const SEGMENTS_MIN: u64 = 1_000;
 
 /// TCP segments since boot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Segments {
-    /// Sent. Linux counts those sent again among them, other than RFC 4022.
+    /// Segments sent. Unlike RFC 4022, Linux counts resent segments among them.
     pub sent: u64,
-    /// Sent again, because nothing had acknowledged them.
+    /// Segments sent again, because nothing had acknowledged them.
     pub resent: u64,
-    /// Received.
+    /// Segments received.
     pub received: u64,
-    /// Received before one that was sent earlier: that one was lost, or overtaken.
+    /// Segments received before one that was sent earlier, which was lost or overtaken.
     pub early: u64,
-    /// Received of those that begin connections, and dropped: the listener's queue was full.
+    /// Received segments that begin connections, and were dropped because the listener's queue was full.
     pub overflows: u64,
 }
 
@@ -58,7 +58,7 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole >= SEGMENTS_MIN).then(|| 100.0 * part.min(whole) as f64 / whole as f64)
 }
 
-/// Each group has a line of names and one of values.
+/// Parses groups of counts: each has a line of names and a line of values.
 fn parse_segments(snmp: &str, netstat: &str) -> Option<Segments> {
     Some(Segments {
         sent: value(snmp, "Tcp:", "OutSegs")?,
@@ -81,16 +81,16 @@ fn value(text: &str, group: &str, name: &str) -> Option<u64> {
 pub struct Link {
     /// The interface.
     pub name: String,
-    /// Bytes received since it was made, with the headers of its layer.
+    /// Bytes received since the link was made, with the headers of its layer.
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// Its speed in each direction, bits a second, if its driver knows.
+    /// The link's speed in each direction, bits a second, if its driver knows it.
     pub bits_per_s: Option<u64>,
 }
 
 impl Link {
-    /// Every link but the loopback.
+    /// Reads every link except the loopback.
     pub fn all() -> io::Result<Vec<Link>> {
         let text = fs::read_to_string("/proc/net/dev")?;
         let links = text.lines().filter_map(parse_link).filter(|link| link.name != "lo");
@@ -111,7 +111,7 @@ impl Link {
     }
 }
 
-/// Lines are `name: bytes packets …`, eight fields received, and eight sent.
+/// Parses a line `name: bytes packets …`, with eight fields received, and eight sent.
 fn parse_link(line: &str) -> Option<Link> {
     let (name, counts) = line.rsplit_once(':')?;
     let count = |place| counts.split_ascii_whitespace().nth(place)?.parse().ok();

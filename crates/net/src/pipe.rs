@@ -14,10 +14,10 @@ use rustix::io::Errno;
 
 use crate::sys;
 
-/// Bytes that a pipe takes without waiting once it takes anything: it has a free page then (pipe(7),
-/// PIPE_BUF).
+/// The number of bytes that a pipe takes without waiting once it takes anything: it has a free page then
+/// (pipe(7), PIPE_BUF).
 const AT_ONCE_BYTES: usize = 4096;
-/// How often the pipe is checked for a reader.
+/// The time between two checks of the pipe for a reader.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Returns whether standard output was closed when this process began, as by `>&-` in a shell. Rust's runtime
@@ -26,7 +26,7 @@ pub fn stdout_was_closed() -> bool {
     sys::stdout_was_closed()
 }
 
-/// Writes what the reader takes, and returns how many bytes that was. Ends early when the reader has taken
+/// Writes the bytes that the reader takes, and returns their number. Ends early when the reader has taken
 /// nothing for this long. (A file on a disk takes everything, however long the disk may take.)
 ///
 /// # Errors
@@ -55,8 +55,8 @@ pub fn write_within(to: impl AsFd, bytes: &[u8], within: Duration) -> io::Result
     Ok(written)
 }
 
-/// Opens a named pipe to write to it, once a reader has opened it; `None` if none has within this time, or
-/// before `is_over` says that the pipe is no longer needed.
+/// Opens a named pipe to write to it, once a reader has opened it; `None` if no reader has within this time,
+/// or before `is_over` shows that the pipe is no longer needed.
 ///
 /// # Errors
 /// It cannot be opened.

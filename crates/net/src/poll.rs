@@ -16,11 +16,12 @@ use crate::sys;
 /// The events of interest of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
-    /// Both directions, once per change (EPOLLET): registered once, never modified. For client sockets.
+    /// Readiness to be read or written, reported once per change (EPOLLET): registered once, never modified.
+    /// For client sockets.
     ReadWriteEdge,
-    /// Readable, once per change (EPOLLET). For sockets that rarely have unsent bytes.
+    /// Readiness to be read, reported once per change (EPOLLET). For sockets that rarely have unsent bytes.
     ReadEdge,
-    /// Readable, reported again until it is not. For listeners, wakers and signals.
+    /// Readiness to be read, reported again until it ends. For listeners, wakers and signals.
     ReadLevel,
 }
 
@@ -40,14 +41,14 @@ impl Interest {
 pub struct Event {
     /// The caller's own number for the descriptor.
     pub token: u64,
-    /// There are bytes, connections, an end of stream or an error to read.
+    /// True if there are bytes, connections, an end of stream or an error to read.
     pub readable: bool,
-    /// The send buffer has room, or a connect has ended.
+    /// True if the send buffer has room, or a connect has ended.
     pub writable: bool,
-    /// The peer has shut down its sending side, or both are (EPOLLRDHUP, EPOLLHUP). Bytes may be left to
-    /// read.
+    /// True if the peer has shut down its sending side, or both sides are shut down (EPOLLRDHUP, EPOLLHUP).
+    /// Bytes may be left to read.
     pub closed: bool,
-    /// An error is pending: ask [`Socket::take_error`](crate::socket::Socket::take_error).
+    /// True if an error is pending: ask [`Socket::take_error`](crate::socket::Socket::take_error).
     pub error: bool,
 }
 
@@ -57,7 +58,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Room for at most `capacity` events per wait.
+    /// Makes a buffer for at most `capacity` events per wait.
     pub fn with_capacity(capacity: usize) -> Events {
         assert!(capacity > 0, "a wait needs room for an event");
         Events { list: Vec::with_capacity(capacity) }
@@ -79,7 +80,7 @@ impl Events {
         })
     }
 
-    /// How many events the last wait gave.
+    /// The number of events of the last wait.
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -96,7 +97,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// A new, empty instance. Fails only for want of descriptors or memory.
+    /// A new, empty instance. Fails only if descriptors or memory have run out.
     pub fn new() -> io::Result<Poller> {
         Ok(Poller { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
     }
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(wait(&poller, SECOND_NS).len(), 2);
     }
 
-    /// The calls made to older kernels.
+    /// Compares the calls made to older kernels with the one to newer kernels.
     #[test]
     fn two_calls_equal_one() {
         let (mut ours, theirs) = UnixStream::pair().unwrap();

@@ -1,14 +1,14 @@
-//! Files and folders that are the user's alone: measurements tell which servers there are, and what lets
-//! clients in.
+//! Files and folders that only the user may read: measurements contain the servers' addresses, and the
+//! clients' credentials.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// For files: the owner reads and writes.
+/// The mode of files: the owner reads and writes.
 const FILE_MODE: u32 = 0o600;
-/// For folders: the owner does everything.
+/// The mode of folders: the owner has all rights.
 const DIR_MODE: u32 = 0o700;
 /// The permissions of all others.
 const OTHERS: u32 = 0o077;
@@ -49,7 +49,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Takes from a file what it holds. A pipe or a device holds nothing.
+/// Removes the contents of a file. A pipe or a device has none.
 ///
 /// # Errors
 /// It cannot be written to.
@@ -65,8 +65,8 @@ pub fn make_file(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path).map(drop)
 }
 
-/// Takes from all others what they may do with a file or folder of this user: earlier versions let them read.
-/// What is another's stays as it is, and so does what cannot be changed.
+/// Takes all rights on a file or folder of this user from other users: earlier versions let them read. Files
+/// of another user stay as they are, and so do files that cannot be changed.
 pub fn tighten(path: &Path) {
     if let Ok(metadata) = fs::metadata(path) {
         let _ = close_to_others(&metadata, |mode| fs::set_permissions(path, mode));
@@ -84,7 +84,7 @@ fn close_to_others(
     }
 }
 
-/// Unguessable bytes.
+/// Gives unguessable bytes.
 ///
 /// # Panics
 /// If the kernel has no random numbers, which it has since it started.

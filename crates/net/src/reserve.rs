@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::sys;
 
-/// Several times what it takes to merge the figures of a step and to write results and report.
+/// The size of the reserve: several times the memory for merging the figures of a step and writing results
+/// and report.
 const BYTES: usize = 16 << 20;
 const LAYOUT: Layout = Layout::new::<[u8; BYTES]>();
 
@@ -27,10 +28,10 @@ static KEPT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static GIVING_UP: Mutex<()> = Mutex::new(());
 static IS_GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
-/// Keeps memory for the end; again, if it has been given up.
+/// Keeps memory for the end; keeps it anew if it has been given up.
 ///
 /// # Errors
-/// When there is not even so much.
+/// If there is not enough memory for the reserve.
 pub fn keep() -> std::io::Result<()> {
     IS_GIVEN_UP.store(false, Ordering::Relaxed);
     // SAFETY: the layout's size is not zero.
@@ -42,7 +43,7 @@ pub fn keep() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns whether memory has run out since it was kept: what can be written down now should be.
+/// Returns whether memory has run out since the reserve was kept: results should be written now.
 pub fn is_given_up() -> bool {
     IS_GIVEN_UP.load(Ordering::Relaxed)
 }
@@ -102,7 +103,7 @@ fn give_up() {
     free(KEPT.swap(null_mut(), Ordering::AcqRel));
 }
 
-/// Frees what was kept, if it was.
+/// Frees the reserve, if there is one.
 fn free(kept: *mut u8) {
     if !kept.is_null() {
         // SAFETY: allocated in `keep` with this layout, and swapped out of the only place that had it.

@@ -5,8 +5,8 @@ use std::io;
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// Capabilities that root needs to unpack archives, to become another user, and to end what it has started
-/// so.
+/// Capabilities that root needs to unpack archives, to become another user, and to end the processes that it
+/// has started as another user.
 const OF_INSTALLERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -32,7 +32,8 @@ pub fn drop_those_for_processes() -> io::Result<()> {
     keep(OF_PROCESSES.complement())
 }
 
-/// Nothing that is given up comes back with another program: not by root's number, and not by its file.
+/// Gives up all capabilities except `kept`. They do not come back with another program: neither by root's
+/// number nor by the program's file.
 fn keep(kept: CapabilitySet) -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     let CapabilitySets { effective, permitted, .. } = rustix::thread::capabilities(None)?;

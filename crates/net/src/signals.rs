@@ -1,4 +1,4 @@
-//! Being asked to stop.
+//! Signals that ask a process to stop.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,7 +19,7 @@ use crate::sys;
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static WAKER: OnceLock<Waker> = OnceLock::new();
 
-/// How often it is looked for a second signal.
+/// The time between two checks for a second signal.
 const SECOND_POLL: Duration = Duration::from_millis(20);
 
 /// Counts SIGINT, SIGTERM and SIGHUP instead of dying of them: the first means "finish and report", the
@@ -47,9 +47,9 @@ impl Interrupts {
         Ok(Interrupts(()))
     }
 
-    /// Waits until a second has come, for ever if none does: for a thread of its own.
+    /// Waits until a second signal has come, without end if none does: for a thread of its own.
     pub fn wait_for_second(self) {
-        // Readable from the first on. A wait that fails is tried again, a little later.
+        // The waker is readable from the first signal on. A wait that fails is tried again, a little later.
         while self.count() < 1 {
             let _ = poll(&mut [PollFd::new(&self, PollFlags::IN)], None);
         }
@@ -58,8 +58,8 @@ impl Interrupts {
         }
     }
 
-    /// Waits until there is something to read from `input`, or it has ended: true. False once a signal has
-    /// come.
+    /// Waits for input or a signal. True: there is something to read from `input`, or it has ended. False: a
+    /// signal has come.
     ///
     /// A read that has begun goes on after a signal: the handlers restart it.
     pub fn wait_for_input(self, input: impl AsFd) -> io::Result<bool> {
@@ -74,15 +74,15 @@ impl Interrupts {
         Ok(false)
     }
 
-    /// How many have come so far.
+    /// The number of signals that have come so far.
     pub fn count(self) -> u32 {
         COUNT.load(Ordering::Relaxed)
     }
 }
 
 impl AsFd for Interrupts {
-    /// Readable from the first signal on, for ever: add it edge-triggered, or stop watching once it has
-    /// spoken.
+    /// Gives a descriptor that stays readable from the first signal on: add it edge-triggered, or stop
+    /// watching it after the first event.
     fn as_fd(&self) -> BorrowedFd<'_> {
         WAKER.get().expect("made by install").as_fd()
     }
@@ -137,7 +137,7 @@ pub fn terminate(child: &Child) -> io::Result<()> {
     Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
 }
 
-/// How often a process that is to end is looked at.
+/// The time between two checks whether a process has ended.
 const REAP_POLL: Duration = Duration::from_millis(2);
 
 /// Waits for a child's end for at most this long, and then kills it: that also ends one that is stopped.
@@ -168,10 +168,10 @@ pub enum StopSignal {
 }
 
 impl StopSignal {
-    /// All of them.
+    /// All signals to stop a server.
     pub const ALL: [StopSignal; 4] = [StopSignal::Term, StopSignal::Int, StopSignal::Quit, StopSignal::Kill];
 
-    /// Its name, without the `SIG`.
+    /// The signal's name, without the `SIG`.
     pub fn name(self) -> &'static str {
         match self {
             StopSignal::Term => "TERM",
@@ -196,7 +196,7 @@ impl StopSignal {
     }
 }
 
-/// Sends a signal to the child that is `pid`, and that has not been waited for.
+/// Sends a signal to the child `pid`, which has not been waited for.
 pub fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
     Ok(kill_process(child(pid)?, signal.number())?)
 }

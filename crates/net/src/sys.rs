@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::epoll;
 use rustix::process::Pid;
 
-/// Set if standard output was closed as the process began.
+/// True if standard output was closed when the process began.
 static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Functions in this section run before Rust's runtime (System V ABI, "Initialization and Termination
-/// Functions").
+/// An entry of the section whose functions run before Rust's runtime (System V ABI, "Initialization and
+/// Termination Functions").
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look_at_stdout;
@@ -34,7 +34,8 @@ pub(crate) fn stdout_was_closed() -> bool {
     STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
 }
 
-/// Room for the one control message that a stamped socket delivers, with slack for another option's.
+/// The size of a buffer for the one control message that a stamped socket delivers, with room for another
+/// option's.
 const CONTROL_BYTES: usize = 64;
 
 /// `IP_BIND_ADDRESS_NO_PORT`, valid for IPv6 sockets too (Linux 4.2).
@@ -307,8 +308,8 @@ pub(crate) fn map_large_blocks() {
     }
 }
 
-/// Ends the process at once with code 1 after these words on standard error. Allocates nothing and runs
-/// nothing else.
+/// Ends the process at once with code 1 after it has written `words` to standard error. Allocates nothing and
+/// runs nothing else.
 pub(crate) fn exit_saying(words: &[u8]) -> ! {
     // SAFETY: `words` outlives the call, with its true size. `_exit` is for any moment.
     unsafe {

@@ -38,7 +38,7 @@ pub(crate) struct Reconnects {
 struct Absent {
     /// Failed attempts.
     tries: u32,
-    /// What the server last said about when it may come back.
+    /// The server's last statement about when the client may come back.
     reconnection: Reconnection,
     /// When the next attempt is due; `None` while one is under way.
     due_ns: Option<u64>,

@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 
 use super::{MOUNT, groups_above};
 
-/// The group whose quota binds a process first: of its own and all above it, the one with the fewest cores.
+/// The group whose quota limits a process first: among its own group and all above it, the one with the
+/// fewest cores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuQuota {
-    /// Cores' worth of CPU time that it allows.
+    /// The CPU time that the quota allows, in cores.
     pub cores: f64,
     group: PathBuf,
 }
 
-/// How often a group ran into its quota, since it was made.
+/// The number of times a group ran into its quota, since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Throttling {
-    /// Periods in which it had something to run.
+    /// Periods in which the group had something to run.
     pub periods: u64,
-    /// Periods at whose end it stood still.
+    /// Periods at whose end the group stood still.
     pub throttled: u64,
 }
 
@@ -30,7 +31,7 @@ impl CpuQuota {
         read_from(Path::new(MOUNT), &fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?)
     }
 
-    /// Reads what the quota has cost so far. `None` where the group is gone.
+    /// Reads how often the quota has stopped the group so far. `None` if the group is gone.
     pub fn throttling(&self) -> Option<Throttling> {
         parse_stat(&fs::read_to_string(self.group.join("cpu.stat")).ok()?)
     }
@@ -55,13 +56,13 @@ fn read_from(mount: &Path, groups: &str) -> Option<CpuQuota> {
     of(Some("cpu"), cores_of_version_1).or_else(|| of(None, cores_of_version_2))
 }
 
-/// `-1` is no quota.
+/// Reads the quota in version 1, where `-1` is no quota.
 fn cores_of_version_1(group: &Path) -> Option<f64> {
     let number = |file: &str| fs::read_to_string(group.join(file)).ok()?.trim().parse::<i64>().ok();
     cores(number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
 }
 
-/// `50000 100000`: the quota, or `max`, and its period.
+/// Reads the quota in version 2, as in `50000 100000`: the quota, or `max`, and its period.
 fn cores_of_version_2(group: &Path) -> Option<f64> {
     let text = fs::read_to_string(group.join("cpu.max")).ok()?;
     let (quota, period) = text.trim().split_once(' ')?;
@@ -72,7 +73,7 @@ fn cores(quota_us: i64, period_us: i64) -> Option<f64> {
     (quota_us > 0 && period_us > 0).then(|| quota_us as f64 / period_us as f64)
 }
 
-/// Both versions have these two lines among others.
+/// Parses the two lines on throttling, which both versions have among others.
 fn parse_stat(text: &str) -> Option<Throttling> {
     let field = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
     Some(Throttling { periods: field("nr_periods ")?, throttled: field("nr_throttled ")? })

@@ -10,11 +10,12 @@ use crate::socket::Addr;
 
 use super::processes;
 
-/// Descriptors among which a listener is looked for first: a server opens it before it has clients.
+/// The number of descriptors among which a listener is searched first: a server opens it before it has
+/// clients.
 const FIRST_FDS: usize = 256;
 
 /// The pids of all processes that listen on `addr`, ascending. Empty if none does, or if they belong to
-/// another user, whose descriptors are not ours to see.
+/// another user, whose descriptors this process may not see.
 ///
 /// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it,
 /// unless another process listens on that very address.
@@ -59,13 +60,14 @@ fn tcp_listeners() -> io::Result<Vec<(SocketAddr, u64)>> {
     Ok(listeners)
 }
 
-/// The kernel lists listening sockets before connected ones (`tcp_seq_start`): with hundreds of thousands of
-/// connections, the rest would take a second to read.
+/// Reads the listening sockets, which the kernel lists before connected ones (`tcp_seq_start`): with hundreds
+/// of thousands of connections, the rest would take a second to read.
 fn listed(table: impl BufRead) -> Vec<(SocketAddr, u64)> {
     table.lines().skip(1).map_while(|line| listener(&line.ok()?)).collect()
 }
 
-/// Lines are `sl local_address rem_address st …`, the tenth field the inode; state `0A` is listening.
+/// Parses a line `sl local_address rem_address st …`, whose tenth field is the inode; state `0A` is
+/// listening.
 fn listener(line: &str) -> Option<(SocketAddr, u64)> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let is_listening = *fields.get(3)? == "0A";
@@ -83,8 +85,8 @@ fn covers(local: &SocketAddr, wanted: &SocketAddr) -> bool {
         }
 }
 
-/// `0100007F:0D05`, or four such words for IPv6: each 32-bit word in the machine's byte order, the port as
-/// read.
+/// Parses `0100007F:0D05`, or four such words for IPv6: each 32-bit word is in the machine's byte order, and
+/// the port is in the usual order.
 fn parse_hex_addr(text: &str) -> Option<SocketAddr> {
     let (hex, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -101,7 +103,8 @@ fn parse_hex_addr(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Lines are `Num RefCount Protocol Flags Type St Inode Path`; flag 0x10000 (`__SO_ACCEPTCON`) is listening.
+/// Finds inodes in lines `Num RefCount Protocol Flags Type St Inode Path`; flag 0x10000 (`__SO_ACCEPTCON`) is
+/// listening.
 fn unix_inodes(table: &str, wanted: &Path) -> HashSet<u64> {
     let inode = |line: &str| {
         let mut fields = line.split_ascii_whitespace();
@@ -114,8 +117,8 @@ fn unix_inodes(table: &str, wanted: &Path) -> HashSet<u64> {
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-/// The inodes of the sockets among a process's first `fds_max` descriptors; of none if they are not ours to
-/// see.
+/// The inodes of the sockets among a process's first `fds_max` descriptors; none if this process may not see
+/// them.
 fn sockets_of(pid: u32, fds_max: usize) -> impl Iterator<Item = u64> {
     let fds = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(fds_max);
     fds.filter_map(|fd| {

@@ -1,4 +1,5 @@
-//! Everything that descends from this process, also what has tried to leave: to end it all.
+//! All processes that descend from this one, even those that have tried to leave it, so that all can be
+//! ended.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -10,7 +11,8 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_
 
 use super::processes;
 
-/// How often the descendants of a process are looked for and killed, and how long that may take to succeed.
+/// The most rounds in which the descendants of a process are searched for and killed, and the time between
+/// two rounds.
 const KILL_ROUNDS_MAX: u32 = 1_000;
 const KILL_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -43,8 +45,8 @@ pub fn descendants() -> io::Result<Vec<u32>> {
     Ok(processes::tree_of(own)?.into_iter().filter(|pid| *pid != own).collect())
 }
 
-/// Kills every descendant, and their children as they are adopted, until none is left. Gives up on what the
-/// kernel does not let go.
+/// Kills every descendant, and their children as they are adopted, until none is left. Gives up on processes
+/// that the kernel does not end.
 pub fn kill_descendants() -> io::Result<()> {
     for _ in 0..KILL_ROUNDS_MAX {
         let left = descendants()?;
@@ -62,8 +64,8 @@ pub fn kill_descendants() -> io::Result<()> {
 }
 
 /// Kills a child of this process with all its descendants, also the ones that come meanwhile: for a child
-/// that keeps processes, and does not answer. Stopped processes end as well. Gives up on what the kernel does
-/// not let go.
+/// that keeps processes, and does not answer. Stopped processes end as well. Gives up on processes that the
+/// kernel does not end.
 pub fn kill_tree(root: u32) -> io::Result<()> {
     let kill = |pid: u32| {
         // It may have ended by itself since.

@@ -16,11 +16,11 @@ pub struct ThreadUsage {
     pub user_ns: u64,
     /// CPU time in the kernel, nanoseconds (microsecond resolution).
     pub system_ns: u64,
-    /// Times it went to sleep by itself.
+    /// The number of times the thread went to sleep by itself.
     pub voluntary_switches: u64,
-    /// Times it was put aside for another thread.
+    /// The number of times the thread was put aside for another thread.
     pub involuntary_switches: u64,
-    /// Time it was ready to run but waited for a CPU, nanoseconds.
+    /// The time for which the thread was ready to run but waited for a CPU, nanoseconds.
     pub run_queue_wait_ns: u64,
 }
 
@@ -37,7 +37,7 @@ pub fn thread_usage() -> ThreadUsage {
     }
 }
 
-/// The second field of `schedstat`: time on the run queue.
+/// The time on the run queue: the second field of `schedstat`.
 fn run_queue_wait_ns() -> Option<u64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()
@@ -56,7 +56,7 @@ pub fn self_rss_bytes() -> io::Result<u64> {
 pub struct MachineCpu {
     /// Time with nothing to do, waiting for a disk included.
     pub idle_ns: u64,
-    /// Time that the hypervisor gave to others, while something here was ready to run.
+    /// Time that the hypervisor gave to other machines, while something on this one was ready to run.
     pub steal_ns: u64,
     /// All time: busy, idle, and stolen by the hypervisor.
     pub total_ns: u64,

@@ -11,7 +11,7 @@ pub(super) fn pids() -> io::Result<Vec<u32>> {
     ids("/proc")
 }
 
-/// Every process that lives, and what `/proc` says of it.
+/// Every process that lives, and its fields in `/proc`.
 pub(super) fn stats(reader: &mut Reader) -> io::Result<HashMap<u32, Stat>> {
     let mut stats = HashMap::new();
     for pid in pids()? {
@@ -22,7 +22,7 @@ pub(super) fn stats(reader: &mut Reader) -> io::Result<HashMap<u32, Stat>> {
     Ok(stats)
 }
 
-/// A process and all that descend from it now, those that have ended left out.
+/// A process and its descendants that live now.
 pub(super) fn tree_of(root: u32) -> io::Result<Vec<u32>> {
     let stats = stats(&mut Reader::new())?;
     let is_member = |pid: &u32| {
@@ -40,26 +40,26 @@ pub(super) fn tree_of(root: u32) -> io::Result<Vec<u32>> {
     Ok(stats.keys().copied().filter(is_member).collect())
 }
 
-/// The file name of a process's program; of one whose program may not be seen, its own name for itself.
+/// The file name of a process's program; if the program may not be seen, the process's own name for itself.
 pub fn program_of(pid: u32) -> Option<String> {
     let program = fs::read_link(format!("/proc/{pid}/exe")).ok();
     let program = program.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     program.or_else(|| Reader::new().name(pid, pid))
 }
 
-/// Returns whether a process is there, and is not a zombie. One that cannot be looked at counts as there.
+/// Returns whether a process exists, and is not a zombie. A process that cannot be read counts as existing.
 pub fn is_running(pid: u32) -> bool {
     !matches!(Reader::new().stat(pid), Ok(None))
 }
 
-/// How often a process's first thread has given up a CPU, which tells whether it has run since. `None` if the
-/// process has ended.
+/// How often a process's first thread has given up a CPU, which shows whether it has run since an earlier
+/// call. `None` if the process has ended.
 pub fn turns(pid: u32) -> Option<u64> {
     let (voluntary, involuntary) = Reader::new().switches(pid, pid).ok()??;
     Some(voluntary + involuntary)
 }
 
-/// The threads of a process; of one that has ended, none.
+/// The threads of a process; none if it has ended.
 pub(super) fn tids(pid: u32) -> io::Result<Vec<u32>> {
     ids(&format!("/proc/{pid}/task")).or_else(|error| match is_of_process(&error) {
         true => Ok(Vec::new()),

@@ -10,7 +10,8 @@ use super::own::TICK_NS;
 use super::processes;
 use super::read::{Reader, Stat};
 
-/// Processes that are looked at: some microseconds each. The youngest of more are not seen.
+/// The most processes that are read: each takes some microseconds. If there are more, the youngest are left
+/// out.
 const PROCESSES_MAX: usize = 4_096;
 
 /// The CPU time of all processes up to a moment.
@@ -45,7 +46,7 @@ impl Process {
 }
 
 impl Programs {
-    /// Reads them now.
+    /// Reads the CPU time of all processes now.
     pub fn read() -> Programs {
         let mut pids = processes::pids().unwrap_or_default();
         pids.sort_unstable();
@@ -57,7 +58,7 @@ impl Programs {
         Programs { processes: pids.into_iter().take(PROCESSES_MAX).filter_map(process).collect() }
     }
 
-    /// Usage of each program since `before`, the busiest first; those that used nothing, and the trees of
+    /// Usage of each program since `before`, the busiest first; programs that used nothing, and the trees of
     /// `not`, are left out.
     pub fn since(&self, before: &Programs, not: &[u32]) -> Vec<ProgramCpu> {
         let left_out: HashSet<u32> = self.trees(not).union(&before.trees(not)).copied().collect();
@@ -68,7 +69,7 @@ impl Programs {
         let mut owed: HashMap<u32, u64> = HashMap::new();
         for (pid, was) in &before.processes {
             if self.processes.get(pid).is_none_or(|is| is.stat.start_ticks != was.stat.start_ticks) {
-                // What is not counted leaves nothing behind with its parent either.
+                // The time of a process that is not counted is not counted at its parent either.
                 let ticks =
                     if left_out.contains(pid) { u64::MAX } else { was.own_ticks() + was.children_ticks() };
                 // Its time comes up again in the `cutime` of the process that waits for it, of which only
@@ -92,7 +93,7 @@ impl Programs {
         programs
     }
 
-    /// The process that waits for one that has ended: its parent, or the next above that is still there.
+    /// The process that waits for an ended one: its parent, or the next ancestor that is still there.
     fn reaper_of(&self, ended: &Process, before: &Programs) -> u32 {
         let mut parent = ended.stat.parent;
         for _ in 0..=before.processes.len() {
@@ -120,7 +121,8 @@ impl Programs {
     }
 }
 
-/// A program may call itself anything, and reports are read on terminals.
+/// Makes a program's name safe to print: a program may call itself anything, and reports are read on
+/// terminals.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -129,7 +131,7 @@ fn plain(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Pid, parent, name, own and children's ticks.
+    /// Makes programs from each process's pid, parent, name, own ticks and children's ticks.
     fn programs(processes: &[(u32, u32, &str, u64, u64)]) -> Programs {
         let process = |&(pid, parent, name, own, children): &(u32, u32, &str, u64, u64)| {
             let stat = Stat {

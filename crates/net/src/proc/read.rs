@@ -1,4 +1,4 @@
-//! One read each, into one buffer: the small files of `/proc/<pid>`.
+//! The small files of `/proc/<pid>`, each read at once into one buffer.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use rustix::io::Errno;
 
-/// The largest of the files, `status`, has about 1.5 KB.
+/// The most bytes that are read of a file: the largest, `status`, has about 1.5 KB.
 const FILE_BYTES_MAX: usize = 8192;
 
 pub(super) struct Reader {
@@ -30,7 +30,7 @@ impl Reader {
         Reader { buffer: Box::new([0; FILE_BYTES_MAX]) }
     }
 
-    /// A process that has ended, or a zombie, has none.
+    /// Reads a process's `stat`; `None` for a process that has ended, and for a zombie.
     pub(super) fn stat(&mut self, pid: u32) -> io::Result<Option<Stat>> {
         Ok(self.text(&format!("/proc/{pid}/stat"))?.and_then(|text| parse_stat(&text)))
     }
@@ -59,21 +59,21 @@ impl Reader {
         Some(self.text(&format!("/proc/{pid}/task/{tid}/comm")).ok()??.trim_end().to_owned())
     }
 
-    /// The most resident memory there has been, bytes, and the size of the table of descriptors, which never
-    /// shrinks.
+    /// The largest resident memory that the process has had, in bytes, and the size of its table of
+    /// descriptors, which never shrinks.
     pub(super) fn past(&mut self, pid: u32) -> Option<(u64, u64)> {
         parse_past(&self.text(&format!("/proc/{pid}/status")).ok()??)
     }
 
-    /// Resident pages, and how many of them are a file's or shared (proc_pid_statm(5)). `stat` has the
-    /// resident pages too, but lags behind by up to 64 pages for each CPU.
+    /// Resident pages, and the number of them that belong to a file or are shared (proc_pid_statm(5)). `stat`
+    /// has the resident pages too, but lags behind by up to 64 pages for each CPU.
     pub(super) fn resident_pages(&mut self, pid: u32) -> io::Result<Option<(u64, u64)>> {
         let text = self.text(&format!("/proc/{pid}/statm"))?;
         Ok(text.and_then(|text| first_two(text.split_once(' ')?.1)))
     }
 
-    /// Open descriptors. Linux 6.2 and later tell the number as the directory's size; before, they are
-    /// listed.
+    /// The number of open descriptors. Linux 6.2 and later give it as the directory's size; earlier kernels
+    /// have the descriptors counted.
     pub(super) fn fds(&self, pid: u32) -> Option<u32> {
         let path = format!("/proc/{pid}/fd");
         match fs::metadata(&path).ok()?.len() {
@@ -94,8 +94,8 @@ impl Reader {
     }
 }
 
-/// Returns whether that a file of a process cannot be read says something of the process. That we have no
-/// files left, say, does not.
+/// Returns whether an error of reading a process's file is caused by that process. This process having no
+/// descriptors left, for example, is not.
 pub(super) fn is_of_process(error: &io::Error) -> bool {
     let of_process = [Errno::NOENT, Errno::SRCH, Errno::ACCESS, Errno::PERM];
     Errno::from_io_error(error).is_some_and(|errno| of_process.contains(&errno))
@@ -106,8 +106,8 @@ fn first_two(text: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// The name, the second field, may hold anything, also spaces and parentheses: the fields after it are
-/// counted from the last `)`. Zombies have ended as far as anyone cares.
+/// Parses `stat`. The name, the second field, may hold anything, also spaces and parentheses: the fields
+/// after it are counted from the last `)`. Zombies count as ended.
 fn parse_stat(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
     let state = *fields.first()?;
@@ -127,7 +127,7 @@ fn parse_name(text: &str) -> Option<&str> {
     text.get(text.find('(')? + 1..text.rfind(')')?)
 }
 
-/// `PF_KTHREAD` among the ninth field's flags (include/linux/sched.h).
+/// Returns whether the ninth field's flags contain `PF_KTHREAD` (include/linux/sched.h).
 fn is_kernel(text: &str) -> Option<bool> {
     let flags: u64 = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(6)?.parse().ok()?;
     Some(flags & 0x0020_0000 != 0)

@@ -1,4 +1,4 @@
-//! The processes of a server of which nothing is known but where it listens.
+//! The processes of a server of which only the addresses are known.
 //!
 //! A server may be several: workers that share a port, a listener beside what does its work (AnyCable: a
 //! gateway in Go, and Rails behind it). They are
@@ -29,12 +29,13 @@ pub struct Service {
 }
 
 impl Service {
-    /// A process, and what descends from it.
+    /// A service of one process and its descendants.
     pub fn of(pid: u32) -> Service {
         Service { head: pid, others: BTreeSet::new() }
     }
 
-    /// The server that listens at all these addresses; `None` if none does, or if it belongs to another user.
+    /// The server that listens at all these addresses; `None` if no server does, or if it belongs to another
+    /// user.
     pub fn listening_on(addrs: impl Iterator<Item = Addr>) -> io::Result<Option<Service>> {
         let mut listening = Vec::new();
         for addr in addrs {
@@ -47,12 +48,12 @@ impl Service {
         Ok(Some(found(&Processes { stats, own: std::process::id() }, &listening, program)))
     }
 
-    /// The first of its listeners, or the head above it.
+    /// The first process that listens, or the head above it.
     pub fn head(&self) -> u32 {
         self.head
     }
 
-    /// All of them, the head first.
+    /// All processes of the service, the head first.
     pub fn pids(&self) -> Vec<u32> {
         [self.head].into_iter().chain(self.others.iter().copied()).collect()
     }
@@ -88,7 +89,7 @@ fn program(pid: u32) -> Option<std::path::PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
-/// `program` says which one a process runs.
+/// Finds a service; `program` gives the program that a process runs.
 fn found<P: PartialEq>(all: &Processes, listening: &[u32], program: impl Fn(u32) -> Option<P>) -> Service {
     let ours: BTreeSet<u32> = all.above(all.own).into_iter().chain([all.own]).collect();
     let head_of = |pid: u32| {
@@ -118,10 +119,11 @@ fn found<P: PartialEq>(all: &Processes, listening: &[u32], program: impl Fn(u32)
 mod tests {
     use super::*;
 
-    /// This program is 90, in a group of its own; its shell is 80.
+    /// The pid of this program, which is in a group of its own; its shell is 80.
     const OWN: u32 = 90;
 
-    /// Pid, parent, group and program; then what listens.
+    /// The service among processes given by pid, parent, group and program, of which those of `listening`
+    /// listen.
     fn service(processes: &[(u32, u32, u32, &'static str)], listening: &[u32]) -> Vec<u32> {
         let shell = [(1, 0, 1, "init"), (80, 1, 80, "bash"), (OWN, 80, OWN, "throng")];
         let all: Vec<_> = shell.iter().chain(processes).copied().collect();

@@ -13,7 +13,7 @@ use super::processes;
 use super::read::{Reader, Stat};
 
 /// Usage of a process tree. Times and switches are totals that never go backwards, even as processes and
-/// threads come and go; memory, threads and descriptors are as of now.
+/// threads come and go; memory, threads and descriptors are those of the moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in user mode, nanoseconds (clock-tick resolution).
@@ -22,20 +22,20 @@ pub struct Usage {
     pub system_ns: u64,
     /// Time that threads were ready to run but waited for a CPU, nanoseconds.
     pub run_queue_wait_ns: u64,
-    /// Times threads went to sleep by themselves.
+    /// The number of times threads went to sleep by themselves.
     pub voluntary_switches: u64,
-    /// Times threads were put aside for others.
+    /// The number of times threads were put aside for others.
     pub involuntary_switches: u64,
     /// Resident memory, bytes; pages shared between the processes count in each.
     pub rss_bytes: u64,
-    /// The part backed by files, or shared: the program itself, of which the kernel takes back what is not
-    /// used.
+    /// The resident memory that is backed by files, or shared: the program itself, whose unused pages the
+    /// kernel takes back.
     pub file_bytes: u64,
     /// Live processes.
     pub processes: u32,
     /// Live threads.
     pub threads: u32,
-    /// Open descriptors, where they may be counted.
+    /// The number of open descriptors, where they may be counted.
     pub fds: Option<u32>,
     /// The thread that used most CPU since the sample before. Absent in the first sample.
     pub busiest: Option<BusiestThread>,
@@ -52,14 +52,14 @@ struct ThreadUse {
 /// The past of a process tree, as far as the kernel remembers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Past {
-    /// The most resident memory that each process had, together, bytes.
+    /// The sum of each process's largest resident memory, bytes.
     pub rss_bytes_peak: u64,
-    /// At most this many descriptors were ever open at once, and at least about half as many; 0 if there were
-    /// only a few.
+    /// A bound on the descriptors that were ever open at once: at least about half of it were; 0 if there
+    /// were only a few.
     pub fds_peak: u64,
 }
 
-/// A table of descriptors as large as this says nothing: shells start processes with it.
+/// The size of a table of descriptors that shells give every process: a table of this size shows nothing.
 const FD_TABLE_INITIAL: u64 = 256;
 
 /// A thread and its share since the sample before.
@@ -76,17 +76,17 @@ pub struct BusiestThread {
 /// One live thread's totals since it started, except the time asleep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadTotals {
-    /// The process it belongs to.
+    /// The thread's process.
     pub pid: u32,
     /// Thread id.
     pub tid: u32,
-    /// Its name, at most 15 bytes.
+    /// The thread's name, at most 15 bytes.
     pub name: String,
     /// CPU time in user mode, nanoseconds (clock-tick resolution).
     pub user_ns: u64,
     /// CPU time in the kernel, nanoseconds (clock-tick resolution).
     pub system_ns: u64,
-    /// Time it was ready to run but waited for a CPU, nanoseconds.
+    /// The time for which the thread was ready to run but waited for a CPU, nanoseconds.
     pub run_queue_wait_ns: u64,
 }
 
@@ -104,13 +104,13 @@ pub struct ProcessTree {
 struct Process {
     stat: Stat,
     threads: HashMap<u32, Thread>,
-    /// Time of ended children that it has not waited for yet.
+    /// The time of ended children that the process has not waited for yet.
     owed_user_ticks: u64,
     owed_system_ticks: u64,
 }
 
 impl Process {
-    /// Everything of it and its children that was counted.
+    /// The time of the process and its children that was counted.
     fn all_user_ticks(&self) -> u64 {
         self.stat.user_ticks + self.stat.children_user_ticks + self.owed_user_ticks
     }
@@ -130,8 +130,8 @@ struct Thread {
 }
 
 impl Thread {
-    /// As it is now; `None`: it has ended. A thread that has not run since the `last` sample costs one small
-    /// read: servers with a thread per client have thousands of those.
+    /// Reads a thread; `None`: it has ended. A thread that has not run since the `last` sample costs one
+    /// small read: servers with a thread per client have thousands of those.
     fn read(reader: &mut Reader, pid: u32, tid: u32, last: Thread) -> io::Result<Option<Self>> {
         let Some((run_ns, wait_ns)) = reader.schedstat(pid, tid)? else { return Ok(None) };
         // 0 is also what kernels without schedstats say of every thread.
@@ -227,7 +227,7 @@ impl ProcessTree {
         Ok(self.totals.clone())
     }
 
-    /// Everything of the tree that a sample is made of.
+    /// Reads every process of the tree for a sample.
     fn read(&mut self) -> io::Result<HashMap<u32, Reading>> {
         let members = self.members()?;
         let mut read =
@@ -235,8 +235,8 @@ impl ProcessTree {
         members.into_iter().map(&mut read).collect()
     }
 
-    /// The processes of the tree that live now: the roots, those followed already (if their pid has not been
-    /// given to another since), and children of any of these.
+    /// The processes of the tree that live now: the roots, the processes followed already (if their pid has
+    /// not been given to another process since), and children of any of these.
     fn members(&mut self) -> io::Result<HashMap<u32, Stat>> {
         let mut others = HashMap::new();
         let mut members = HashMap::new();
@@ -265,9 +265,9 @@ impl ProcessTree {
         }
     }
 
-    /// Forgets processes that ended, and adds what children used beyond what was seen of them: that is in
-    /// their parent's `cutime`, but only once it has waited for them, perhaps many samples later. Until then
-    /// the parent owes what was seen.
+    /// Removes processes that ended, and adds the time that children used after they were last sampled: it is
+    /// in their parent's `cutime`, but only once the parent has waited for them, perhaps many samples later.
+    /// Until then the parent owes the time that was sampled.
     fn count_ended(&mut self, now: &HashMap<u32, Reading>) {
         let is_alive = |pid: u32, process: &Process| {
             now.get(&pid).is_some_and(|reading| reading.stat.start_ticks == process.stat.start_ticks)
@@ -300,7 +300,7 @@ impl ProcessTree {
         self.processes = alive;
     }
 
-    /// Adds what a live process used since the last sample, or, if it is new, since it started.
+    /// Adds the time that a live process used since the last sample, or, if it is new, since it started.
     fn count_process(&mut self, pid: u32, reading: Reading, busiest: &mut ThreadUse) {
         let Reading { stat, resident_pages, file_pages, fds, tids, threads } = reading;
         let process = self.processes.remove(&pid);
@@ -382,7 +382,7 @@ impl ProcessTree {
     }
 }
 
-/// Pays `ticks` towards a debt; gives what is over.
+/// Pays `ticks` towards a debt, and returns the ticks that are left over.
 fn repay(owed: &mut u64, ticks: u64) -> u64 {
     let paid = ticks.min(*owed);
     *owed -= paid;

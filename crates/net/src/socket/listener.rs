@@ -33,7 +33,7 @@ pub fn listen(addr: &Addr, backlog: u32, reuseport: bool) -> io::Result<Listener
     Ok(listener)
 }
 
-/// A TCP port that is kept for the listeners of other processes.
+/// A TCP port that is reserved for the listeners of other processes.
 #[derive(Debug)]
 pub struct Reservation {
     socket: Socket,
@@ -65,7 +65,7 @@ pub fn has_address(ip: IpAddr) -> bool {
 }
 
 impl Reservation {
-    /// The address with the port that is kept.
+    /// The address with the reserved port.
     pub fn local_addr(&self) -> io::Result<Addr> {
         self.socket.local_addr()
     }
@@ -114,18 +114,19 @@ impl Listener {
         Listener { socket, path: None }
     }
 
-    /// As [`Socket::leave_open_on_exec`].
+    /// Leaves the listener open in new processes, as [`Socket::leave_open_on_exec`] does.
     pub fn leave_open_on_exec(&self) -> io::Result<i32> {
         self.socket.leave_open_on_exec()
     }
 
-    /// The next connection, non-blocking, without delay (TCP_NODELAY). `WouldBlock` when there is none.
+    /// Accepts the next connection, as a non-blocking socket without delay (TCP_NODELAY). `WouldBlock` when
+    /// there is none.
     pub fn accept(&self) -> io::Result<Socket> {
         let fd = accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
         Ok(Socket::from(fd))
     }
 
-    /// The address that is listened on, with the port the kernel chose if 0 was asked for.
+    /// The listener's address, with the port that the kernel chose if port 0 was requested.
     pub fn local_addr(&self) -> io::Result<Addr> {
         self.socket.local_addr()
     }

@@ -30,8 +30,8 @@ pub fn connect(addr: &Addr, local: Option<IpAddr>) -> io::Result<Socket> {
     connect_with(addr, local, None)
 }
 
-/// As [`connect`], with a bound on the kernel's receive buffer that the peer is told of from the first packet
-/// on.
+/// Starts a connection as [`connect`] does, with a bound on the kernel's receive buffer that the peer learns
+/// from the first packet on.
 pub fn connect_narrow(addr: &Addr, local: Option<IpAddr>, recv_bytes: usize) -> io::Result<Socket> {
     connect_with(addr, local, Some(recv_bytes))
 }
@@ -83,14 +83,14 @@ impl Socket {
         Ok(rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?.0)
     }
 
-    /// As [`recv`](Socket::recv), and when the kernel received those bytes (the last packet of them), in
-    /// nanoseconds since the Unix epoch. The time is absent on unix sockets and unless
+    /// Reads as [`recv`](Socket::recv) does, and gives the time when the kernel received the bytes (their
+    /// last packet), in nanoseconds since the Unix epoch. The time is absent on unix sockets and unless
     /// [`enable_timestamps`](Socket::enable_timestamps) was called before the bytes arrived.
     pub fn recv_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
         sys::recv_stamped(self.as_fd(), buffer)
     }
 
-    /// Hands bytes to the kernel and says how many it took. Never raises SIGPIPE.
+    /// Hands bytes to the kernel, and returns the number that it took. Never raises SIGPIPE.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         Ok(rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL)?)
     }
@@ -100,12 +100,13 @@ impl Socket {
         Ok(sockopt::socket_error(&self.fd)?.err().map(io::Error::from))
     }
 
-    /// Sends the end of the stream after what has been sent; reading goes on.
+    /// Sends the end of the stream after the bytes sent so far; reading goes on.
     pub fn shutdown_write(&self) -> io::Result<()> {
         Ok(rustix::net::shutdown(&self.fd, Shutdown::Write)?)
     }
 
-    /// Closes with a reset instead of an orderly end, dropping what is unsent, leaving no TIME_WAIT behind.
+    /// Closes with a reset instead of an orderly end, which drops unsent bytes and leaves no TIME_WAIT
+    /// behind.
     pub fn abort(self) {
         // Best effort: if lingering cannot be set, the drop closes in order, and that is all there is to do.
         let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
@@ -123,19 +124,20 @@ impl Socket {
         sys::enable_timestamps(self.as_fd())
     }
 
-    /// Bytes sent over TCP that have not arrived at the peer's kernel, as far as is known here.
+    /// The number of bytes sent over TCP that have not arrived at the peer's kernel, as far as this end
+    /// knows.
     pub fn unacknowledged_bytes(&self) -> io::Result<u32> {
         sys::unacknowledged_bytes(self.as_fd())
     }
 
-    /// How long ago this end last sent something, in milliseconds, as the kernel counts them. An error: it is
-    /// no TCP socket.
+    /// How long ago this end last sent something, in milliseconds, as the kernel counts them. Fails if the
+    /// socket is not a TCP socket.
     pub fn silent_for_ms(&self) -> io::Result<u32> {
         sys::silent_for_ms(self.as_fd())
     }
 
-    /// How long ago the last bytes came in, read or not, in milliseconds as the kernel counts them. An error
-    /// if it is no TCP socket.
+    /// How long ago the last bytes arrived, read or not, in milliseconds as the kernel counts them. Fails if
+    /// the socket is not a TCP socket.
     pub fn heard_before_ms(&self) -> io::Result<u32> {
         sys::heard_before_ms(self.as_fd())
     }
@@ -146,14 +148,14 @@ impl Socket {
     }
 
     /// Has the kernel acknowledge what it receives at once for a while, or later, as it does in the midst of
-    /// a long talk: a sender that waits for that (RFC 9293 §3.7.4, Nagle) shows it. An error: it is no TCP
-    /// socket.
+    /// a long talk: this exposes a sender that waits for acknowledgements (RFC 9293 §3.7.4, Nagle). Fails if
+    /// the socket is not a TCP socket.
     pub fn acknowledge_at_once(&self, at_once: bool) -> io::Result<()> {
         Ok(sockopt::set_tcp_quickack(&self.fd, at_once)?)
     }
 
-    /// Lets the processes that are started while this socket is open have it too, as [`inherited`], under the
-    /// number given back.
+    /// Leaves this socket open in the processes that are started while it is open; they take it over with
+    /// [`inherited`], by the number returned here.
     pub fn leave_open_on_exec(&self) -> io::Result<i32> {
         rustix::io::fcntl_setfd(&self.fd, FdFlags::empty())?;
         Ok(self.fd.as_raw_fd())
@@ -178,7 +180,7 @@ impl From<OwnedFd> for Socket {
     }
 }
 
-/// Two connected unix sockets, non-blocking.
+/// Makes two connected unix sockets, non-blocking.
 pub fn pair() -> io::Result<(Socket, Socket)> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (one, other) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
