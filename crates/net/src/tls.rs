@@ -24,21 +24,21 @@ use rustls::unbuffered::{
 };
 use rustls::{ClientConfig, CommonState, HandshakeKind};
 
-/// The most that a record is longer than its plaintext, and the most plaintext of one (RFC 8446 §5.2; RFC
-/// 5246 §6.2).
+/// The most bytes by which a record is longer than its plaintext, and the most plaintext of a record (RFC
+/// 8446 §5.2; RFC 5246 §6.2).
 const RECORD_OVERHEAD: usize = 64;
 const RECORD_PLAIN_MAX: usize = 16 << 10;
 
 /// One connection's TLS state, at the [`ClientSide`] or the [`ServerSide`]. No I/O: the caller moves the
 /// ciphertext.
 pub struct Tls<S> {
-    /// Boxed whole: an optional `Tls` is one pointer in a connection that has none.
+    /// The state, in a box: an optional `Tls` is one pointer in a connection without TLS.
     state: Box<State<S>>,
 }
 
 struct State<S> {
     side: S,
-    /// Absent while there is nothing on it: nearly always.
+    /// The buffers; absent while they are empty, which they are most of the time.
     buffers: Option<Box<RecordBuffers>>,
 }
 
@@ -52,13 +52,13 @@ struct RecordBuffers {
     /// Bytes to send.
     output: Vec<u8>,
     peer_closed: bool,
-    /// Something was wrong, and there is nothing more to be said or heard.
+    /// True if an error has occurred, after which nothing is sent or received.
     has_failed: bool,
 }
 
-/// The side that connects.
+/// The side of TLS that connects.
 pub type ClientSide = UnbufferedClientConnection;
-/// The side that is connected to.
+/// The side of TLS that accepts the connection.
 pub type ServerSide = UnbufferedServerConnection;
 
 /// Operations of both sides.
@@ -66,7 +66,7 @@ pub trait Side {
     /// rustls's data of this side only.
     type Data;
 
-    /// Looks at the records, and says what is to be done next.
+    /// Reads the records, and returns the next thing to do.
     fn process<'c, 'i>(&'c mut self, records: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
 
     /// rustls's state of either side.
@@ -112,8 +112,8 @@ impl Tls<ClientSide> {
         Self::client_of(tls.of_newcomers(), server_name)
     }
 
-    /// The side of a client that was connected before, and resumes its TLS session if that was kept and the
-    /// server lets it.
+    /// The side of a client that was connected before, and resumes its TLS session if the session was kept
+    /// and the server allows it.
     pub fn new_client_again(tls: &ClientTls, server_name: &str) -> Result<Self, TlsError> {
         Self::client_of(tls.of_the_returned(), server_name)
     }
@@ -136,27 +136,27 @@ impl<S: Side> Tls<S> {
         Self { state: Box::new(State { side, buffers: None }) }
     }
 
-    /// Takes what arrived from the peer, which is overwritten, and appends what it decrypts to to `plain`.
+    /// Takes the bytes that arrived from the peer, overwrites them, and appends their plaintext to `plain`.
     /// Afterwards, also after an error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may
     /// have something to send.
     pub fn handle_input(&mut self, ciphertext: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
         self.state.with_buffers(|side, buffers| buffers.handle_input(side, ciphertext, plain))
     }
 
-    /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs
-    /// is kept, and comes out of [`poll_output`](Tls::poll_output) when it has ended.
+    /// Encrypts `plain`, and appends the bytes to send to `out`. Plaintext that is written during the
+    /// handshake is kept, and comes out of [`poll_output`](Tls::poll_output) when the handshake has ended.
     pub fn write(&mut self, plain: &[u8], out: &mut Vec<u8>) {
         self.state.say(Outgoing::Plain(plain), out);
     }
 
-    /// Appends what is to be sent (handshake messages, alerts) to `out`.
+    /// Appends the bytes to send (handshake messages, alerts) to `out`.
     pub fn poll_output(&mut self, out: &mut Vec<u8>) {
         self.state.say(Outgoing::Nothing, out);
     }
 
-    /// Returns whether the peer has said that it will write nothing more. An end of the stream without that
-    /// may be an attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were
-    /// complete.
+    /// Returns whether the peer has announced that it will write nothing more. An end of the stream without
+    /// that may be an attacker's (RFC 8446 section 6.1); WebSocket and HTTP show by themselves whether they
+    /// were complete.
     pub fn peer_closed(&self) -> bool {
         self.state.buffers.as_ref().is_some_and(|buffers| buffers.peer_closed)
     }
@@ -172,8 +172,8 @@ impl<S: Side> Tls<S> {
         self.state.side.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    /// The end of the peer's certificate, as the certificate says it: `20301231235959Z` (RFC 5280 §4.1.2.5).
-    /// Known once the handshake has ended, unless that was resumed.
+    /// The end of the peer's certificate, as the certificate states it: `20301231235959Z` (RFC 5280
+    /// §4.1.2.5). Known once the handshake has ended, unless that was resumed.
     pub fn certificate_ends(&self) -> Option<String> {
         expiry::not_after(self.state.side.common().peer_certificates()?.first()?)
     }
@@ -182,7 +182,7 @@ impl<S: Side> Tls<S> {
     /// application data can flow.
     ///
     /// # Errors
-    /// [`TlsError::NoProtocol`]: the server takes no notice.
+    /// [`TlsError::NoProtocol`]: the server has not agreed to the protocol.
     pub fn check_agreed(&self, tls: &ClientTls) -> Result<(), TlsError> {
         match tls.expects(self.state.side.common().alpn_protocol()) {
             true => Ok(()),
@@ -190,19 +190,19 @@ impl<S: Side> Tls<S> {
         }
     }
 
-    /// Says that nothing more will be written (close_notify), appending it to `out`.
+    /// Appends the announcement that nothing more will be written (close_notify) to `out`.
     pub fn close_notify(&mut self, out: &mut Vec<u8>) {
         self.state.say(Outgoing::CloseNotify, out);
     }
 }
 
 impl<S: Side> State<S> {
-    /// Appends what there is to be sent, and then what the caller says.
+    /// Appends the bytes that wait to be sent, and then those of the caller.
     fn say(&mut self, saying: Outgoing<'_>, out: &mut Vec<u8>) {
         self.with_buffers(|side, buffers| buffers.say(side, saying, out));
     }
 
-    /// Works with the buffers, which are there for as long as something is in one.
+    /// Works with the buffers, which exist as long as one of them holds something.
     fn with_buffers<T>(&mut self, work: impl FnOnce(&mut S, &mut RecordBuffers) -> T) -> T {
         let mut buffers = self.buffers.take().map(|buffers| *buffers).unwrap_or_default();
         let outcome = work(&mut self.side, &mut buffers);
@@ -213,7 +213,7 @@ impl<S: Side> State<S> {
     }
 }
 
-/// Results of a look at the records.
+/// The result of reading the records.
 enum Next {
     /// There may be more to do.
     More,
@@ -245,7 +245,7 @@ impl RecordBuffers {
         Ok(())
     }
 
-    /// Keeps the beginning of a record. The peer has nothing to say after its goodbye (RFC 8446 §6.1).
+    /// Keeps the beginning of a record; bytes after the peer's close_notify are dropped (RFC 8446 §6.1).
     fn keep(&mut self, beginning: &[u8]) {
         if !self.peer_closed {
             self.partial = beginning.to_vec();
@@ -255,17 +255,17 @@ impl RecordBuffers {
     fn say<S: Side>(&mut self, side: &mut S, saying: Outgoing<'_>, out: &mut Vec<u8>) {
         // Its room is given back: an idle connection would keep the room that its handshake took.
         out.append(&mut std::mem::take(&mut self.output));
-        // What TLS has to say is appended in place: the caller's buffer takes the place of `output` for the
-        // call.
+        // Records of TLS itself are appended in place: the caller's buffer takes the place of `output` for
+        // the call.
         std::mem::swap(out, &mut self.output);
         let mut records = std::mem::take(&mut self.partial);
-        // What is wrong with what arrived was told when it arrived.
+        // An error in the bytes that arrived was reported when they arrived.
         let _ = self.process(side, &mut records, &mut Vec::new(), saying);
         self.partial = records;
         std::mem::swap(out, &mut self.output);
     }
 
-    /// Goes through records until more have to arrive. Returns how many bytes of them are done with.
+    /// Goes through records until more have to arrive. Returns the number of bytes that were used up.
     fn process<S: Side>(
         &mut self,
         side: &mut S,
@@ -282,8 +282,7 @@ impl RecordBuffers {
                 Ok(Next::Wait) => break,
                 Err(error) => {
                     self.has_failed = true;
-                    // The alert that tells the peer. It comes before anything that arrived is looked at
-                    // again.
+                    // The alert informs the peer. It is encoded before any bytes that arrived are read again.
                     while side.common().wants_write() {
                         let _ =
                             self.handle(side.process(&mut records[used..]), plain, &mut Outgoing::Nothing);
@@ -295,7 +294,8 @@ impl RecordBuffers {
         Ok(used)
     }
 
-    /// Does what rustls asks for next. Returns how many bytes are done with, and what follows.
+    /// Carries out the next request of rustls. Returns the number of bytes that were used up, and the next
+    /// step.
     fn handle<Data>(
         &mut self,
         status: UnbufferedStatus<'_, '_, Data>,
@@ -352,7 +352,7 @@ impl RecordBuffers {
         (discard, Ok(next))
     }
 
-    /// Encrypts what has waited for that, and what is said now.
+    /// Encrypts the plaintext that has waited, and then the contents of `saying`.
     fn encrypt<Data>(&mut self, traffic: &mut WriteTraffic<'_, Data>, saying: Outgoing<'_>) {
         let fits = |error| match error {
             EncryptError::InsufficientSize(size) => Some(size),
@@ -373,7 +373,8 @@ impl RecordBuffers {
     }
 }
 
-/// Appends what `write` puts into the room it is given, which is more if these bytes do not do.
+/// Appends the bytes that `write` puts into the space it is given; if the space is too small, `write` is
+/// called with more.
 fn append(
     out: &mut Vec<u8>,
     bytes: usize,

@@ -3,33 +3,34 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Classes of round trips: four to an octave of nanoseconds.
+/// The number of classes of round trips in an octave of nanoseconds, as a power of two: four classes.
 const CLASSES_PER_OCTAVE_BITS: u32 = 2;
-/// As many as 64 bits of nanoseconds need; what another machine says it has beyond them is dropped.
+/// The most classes: as many as 64 bits of nanoseconds need. Further classes in another machine's report are
+/// dropped.
 const CLASSES_MAX: usize = 64 << CLASSES_PER_OCTAVE_BITS;
 
-/// The parts of some messages' round trips, each in nanoseconds of all of them together. `unsent`, `service`
-/// and `unanswered` add up to the round trips.
+/// The parts of some messages' round trips, each in nanoseconds, added up over all messages. `unsent`,
+/// `service` and `unanswered` add up to the round trips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyParts {
-    /// How many messages.
+    /// The number of messages.
     pub messages: u64,
     /// Due → sent.
     pub unsent_ns: u64,
     /// Sent → answer handled.
     pub service_ns: u64,
-    /// Due → given up, of those that had no answer in time.
+    /// Due → given up, of messages that had no answer in time.
     pub unanswered_ns: u64,
-    /// The part of `service_ns` from generator woken → answer handled, of those that had been sent before.
+    /// The part of `service_ns` from generator woken → answer handled, of messages that had been sent before.
     pub turn_ns: u64,
-    /// Sent → answer handled, of those whose answer's arrival the kernel stamped.
+    /// Sent → answer handled, of messages whose answer's arrival the kernel stamped.
     pub stamped_ns: u64,
     /// The part of `stamped_ns` from answer arrived → answer handled.
     pub handling_ns: u64,
 }
 
 impl LatencyParts {
-    /// All their round trips.
+    /// The sum of all round trips.
     pub fn sum_ns(&self) -> u64 {
         self.unsent_ns.saturating_add(self.service_ns).saturating_add(self.unanswered_ns)
     }
@@ -40,8 +41,8 @@ impl LatencyParts {
         (self.stamped_ns > 0).then(|| (self.handling_ns as f64 / self.stamped_ns as f64).min(1.0))
     }
 
-    /// Generator woken → answer handled, as a share of sent → answer handled: 0 to 1. Less than all that came
-    /// after the answers had arrived, but of every message.
+    /// Generator woken → answer handled, as a share of sent → answer handled: 0 to 1. It is less than the
+    /// whole time since the answers had arrived, but it is known for every message.
     pub fn turn_share(&self) -> f64 {
         (self.turn_ns as f64 / self.service_ns.max(1) as f64).min(1.0)
     }
@@ -64,13 +65,14 @@ impl LatencyParts {
     }
 }
 
-/// Age of an answer that the generator handles now: since it was within its reach.
+/// The time for which an answer that the generator handles now has been within its reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// The generator was woken so long ago, by what it reads since: the answer to a message that is older was
-    /// there.
+    /// The time since the generator was woken by the bytes that it now reads: the answer to a message older
+    /// than this had arrived then.
     pub woken_ns: u64,
-    /// The kernel received so long ago what was read last; `None`: this read did not ask.
+    /// The time since the kernel received the bytes that were read last; `None`: this read did not ask for
+    /// it.
     pub received_ns: Option<u64>,
 }
 
@@ -85,14 +87,15 @@ impl Reach {
     }
 }
 
-/// Parts of latencies by how long the round trips took, and what kept messages before they were sent. A
-/// worker's sums, of a fraction of a second, are far from 64 bits; a step's may get there, and stay.
+/// Parts of latencies by the length of the round trips, and the causes for which messages waited before they
+/// were sent. A worker's sums, of a fraction of a second, are far from 64 bits; a step's sums may reach the
+/// largest number, and stay there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     classes: Vec<LatencyParts>,
-    /// Messages that waited for a connection that others held: due → sent.
+    /// The time of messages that waited for a connection that others held: due → sent.
     pub waited_ns: u64,
-    /// The part of it from due → the generator came to them.
+    /// The part of `waited_ns` from due → the generator came to the messages.
     pub waited_late_ns: u64,
 }
 
@@ -114,14 +117,14 @@ impl Account {
         }
     }
 
-    /// A message that was given up so long after it was due.
+    /// Adds a message that was given up this long after it was due.
     pub fn give_up(&mut self, rtt_ns: u64) {
         let spent = self.class(rtt_ns);
         spent.messages += 1;
         spent.unanswered_ns += rtt_ns;
     }
 
-    /// Adds another interval, or another worker's.
+    /// Adds the account of another interval or worker.
     pub fn merge(&mut self, other: &Account) {
         let classes = self.classes.len().max(other.classes.len()).min(CLASSES_MAX);
         self.classes.resize(classes, LatencyParts::default());
@@ -132,7 +135,7 @@ impl Account {
         self.waited_late_ns = self.waited_late_ns.saturating_add(other.waited_late_ns);
     }
 
-    /// Messages whose round trips took about so long or longer: to a fifth.
+    /// The parts of messages whose round trips took about this long or longer, exact to a fifth.
     pub fn from(&self, rtt_ns: u64) -> LatencyParts {
         let mut spent = LatencyParts::default();
         for class in self.classes.iter().skip(class(rtt_ns)) {

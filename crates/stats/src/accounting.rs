@@ -56,17 +56,17 @@ pub enum Whole {
 /// The facts of a count, beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountFacts {
-    /// Its subject.
+    /// The subject of the count.
     pub of: CountOf,
-    /// Most steps have none, and then files leave it out.
+    /// True if most steps have a count of 0, which files then leave out.
     pub is_rare: bool,
-    /// The crew works it out, because no worker can: workers leave it at 0.
+    /// True if the crew computes the count, because no worker can: workers leave it at 0.
     pub is_of_crew: bool,
-    /// The whole that a limit's share is of. `None` if there is no limit on it.
+    /// The whole of which a limit's share is a part. `None` if the count has no limit.
     pub share_of: Option<Whole>,
     /// True if each is a delivery that did not come, or not as it should have.
     pub is_defect: bool,
-    /// How a sentence says that there were some: `3 missing`. `None`: it is what the sentence is about.
+    /// The words for the count in a sentence: `3 missing`. `None`: the count is the subject of the sentence.
     pub words: Option<&'static str>,
 }
 
@@ -271,7 +271,8 @@ pub enum Imbalance {
         /// Heard and not heard together.
         accounted: u64,
     },
-    /// Late, reordered or batched deliveries, or those in passing, exceed the received ones they are part of.
+    /// Late, reordered, batched or passing deliveries exceed the received deliveries, of which they are a
+    /// part.
     #[error(
         "{part} deliveries were late, in passing, reordered or batched, but only {received} were received"
     )]
@@ -283,24 +284,24 @@ pub enum Imbalance {
     },
 }
 
-/// A count that no worker reaches: a report from another machine may claim anything.
+/// The highest plausible count, which no worker reaches: a report from another machine may claim anything.
 const PLAUSIBLE_MAX: u64 = 1 << 44;
 
 impl Counts {
-    /// Deliveries that were due, whether they came or not, without copies in passing: what did not come to
-    /// visitors there is unknown.
+    /// Deliveries that were due, whether they came or not, without copies in passing: the number of copies
+    /// that did not come to visitors in passing is unknown.
     pub fn due(&self) -> u64 {
         self.expected - self.in_passing.min(self.expected)
     }
 
-    /// Returns whether the figures that workers count can be added up without a second thought. What only the
-    /// crew can know a worker leaves at 0.
+    /// Returns whether the counts of workers can be added up without overflow. A worker leaves the counts
+    /// that only the crew can know at 0.
     pub fn is_plausible(&self) -> bool {
         self.iter().all(|(count, &n)| n <= if count.facts().is_of_crew { 0 } else { PLAUSIBLE_MAX })
     }
 
-    /// Caps each count at what is [plausible](Self::is_plausible): of tokens, and of pushes left out, the
-    /// server under test says how many.
+    /// Caps each count at a [plausible](Self::is_plausible) value: the numbers of tokens, and of pushes left
+    /// out, are statements of the server under test.
     pub fn capped(mut self) -> Counts {
         for count in Count::ALL {
             let n = self.get_mut(count);
@@ -316,7 +317,7 @@ impl Counts {
         }
     }
 
-    /// Returns whether messages were exchanged, or were to be: without them, counts of messages say nothing.
+    /// Returns whether messages were exchanged, or were to be: without them, counts of messages mean nothing.
     pub fn has_messages(&self) -> bool {
         self.sent > 0 || self.expected > 0 || self.received > 0 || self.offline_due > 0
     }

@@ -1,4 +1,4 @@
-//! The capacity search: how many clients until the limits break.
+//! The search for a server's capacity: the number of clients at which the limits break.
 //!
 //! Rules (METHODOLOGY "Capacity"):
 //! - Gallop: `start`, then increases that double from `step`, until a level fails or `max` passes. A failing
@@ -17,7 +17,7 @@ pub use estimate::{Capacity, Inconclusive, WIDTH_MAX};
 
 use estimate::Level;
 
-/// How often the ends of the gap may be moved outwards.
+/// The number of times that the ends of the gap may be moved outwards.
 pub const MOVES_MAX: u32 = 4;
 
 /// The configuration of a search.
@@ -29,16 +29,17 @@ pub struct SearchConfig {
     pub step: u64,
     /// The highest level to try.
     pub max: u64,
-    /// How close a passing and a failing level must come, as a share of the failing one: 0.05.
+    /// The largest gap between a passing and a failing level that ends the search, as a share of the failing
+    /// level: 0.05.
     pub tolerance: f64,
-    /// How often the levels nearest to the limit are measured: 1 trusts single measurements.
+    /// The number of measurements of the levels nearest to the limit: 1 trusts single measurements.
     pub repeats: u32,
 }
 
 /// The search's next request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ask {
-    /// Measure this many clients and say whether all limits held.
+    /// The caller measures this many clients, and answers whether all limits held.
     Measure(u64),
     /// The search is over.
     Done(Capacity),
@@ -52,7 +53,7 @@ enum Phase {
     Done(Capacity),
 }
 
-/// The search, asked and answered in turn.
+/// A search: the caller asks for the next level and answers with its outcome, in turn.
 #[derive(Clone, Debug)]
 pub struct Search {
     config: SearchConfig,

@@ -9,37 +9,37 @@ use crate::student;
 
 /// The confidence of a comparison's interval.
 pub const COMPARISON_CONFIDENCE: f64 = 0.99;
-/// A difference that certainly is no larger than this share of A is none.
+/// The share of A up to which a difference counts as none, if it certainly is no larger.
 pub const MARGIN: f64 = 0.03;
-/// By what factor one run of a server may differ from the next run of the same server.
+/// The factor by which one run of a server may differ from the next run of the same server.
 pub const RUN_TO_RUN: f64 = 2.0;
-/// Repeats of a side below which nothing is known of how they vary.
+/// The number of repeats of a side below which their variation is unknown.
 pub const REPEATS_MIN: u32 = 3;
-/// More repeats than this are not asked for.
+/// The largest number of repeats that is asked for.
 pub const REPEATS_MAX: u32 = 100;
-/// Repeats of each side after which a comparison that adds repeats is looked at, and at no other time: five
-/// 99% intervals find a difference that is not there in 5 of 100 cases at the most.
+/// The numbers of repeats of each side after which a comparison that adds repeats is evaluated, and at no
+/// other time: five 99% intervals find a difference that does not exist in at most 5 of 100 cases.
 pub const LOOKS: [u32; 5] = [3, 5, 8, 13, 20];
 
 /// The histogram's own precision: differences within it are no differences.
 const RESOLUTION: f64 = 0.001;
-/// How many standard errors beyond its bound an interval must be to decide in 90 of 100 cases: the 90%
+/// The number of standard errors beyond its bound at which an interval decides in 90 of 100 cases: the 90%
 /// quantile of the normal distribution.
 const POWER_DEVIATES: f64 = 1.2816;
 
 /// The better direction of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Latencies, memory, CPU.
+    /// Lower values are better: latencies, memory, CPU.
     Lower,
-    /// Rates.
+    /// Higher values are better: rates.
     Higher,
 }
 
 /// Kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Times, rates, sizes, read in whole steps of `grain`.
+    /// Times, rates or sizes, read in whole steps of `grain`.
     Measured {
         /// The step; 0 where there is none.
         grain: f64,
@@ -57,16 +57,16 @@ pub enum Change {
     Slower,
     /// The interval of the difference lies within [`MARGIN`] on either side of zero.
     NoDifference,
-    /// It holds zero, and differences that matter.
+    /// The interval holds zero, and differences that matter.
     CannotTell,
 }
 
 /// The outcome of a bound on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// It has changed that way for certain, and by that much as far as can be told.
+    /// The figure has certainly changed in the direction, and by the bound as far as the estimate shows.
     Broken,
-    /// It has not changed that way by that much.
+    /// The figure has not changed in the direction by the bound.
     Kept,
     /// Neither is certain.
     CannotTell,
@@ -77,12 +77,12 @@ pub enum Ruling {
 pub struct Comparison {
     /// A's value: the mean of repeats.
     pub a: f64,
-    /// B's.
+    /// B's value: the mean of repeats.
     pub b: f64,
     /// The interval of B − A, which holds `b - a`.
     pub difference: Interval,
     better: Better,
-    /// `None`: of single runs, which do not tell how runs vary.
+    /// The variation of repeats; `None` for single runs, which do not show it.
     spread: Option<Spread>,
 }
 
@@ -92,9 +92,9 @@ struct Spread {
     /// The variance of the difference of one repeat of each side.
     variance: f64,
     scale: Scale,
-    /// The width that no number of repeats makes finer.
+    /// The width below which no number of repeats brings the interval.
     finest: f64,
-    /// Repeats of the side that has fewer.
+    /// The number of repeats of the side that has fewer.
     repeats: u32,
 }
 
@@ -119,7 +119,7 @@ impl Scale {
         }
     }
 
-    /// The interval of B − A around it, so wide on either side on this scale.
+    /// The interval of B − A, of the half width `half_width` on this scale.
     fn difference(self, a: f64, b: f64, half_width: f64) -> Interval {
         let middle = self.of_value(b) - self.of_value(a);
         let (low, high) = (middle - half_width, middle + half_width);
@@ -137,9 +137,9 @@ impl Scale {
 /// One run's figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Single<'a> {
-    /// The schedule of the whole run.
+    /// The figure's value over the whole run.
     pub value: f64,
-    /// Its value in each second.
+    /// The figure's value in each second.
     pub series: &'a [f64],
 }
 
@@ -175,8 +175,8 @@ pub fn intervals((a, of_a): (f64, Interval), (b, of_b): (f64, Interval), better:
     Comparison::new((a, b), difference, better, None)
 }
 
-/// Compares one run with one other by the batch means of their series, allowing for what runs of the same
-/// server may differ by ([`RUN_TO_RUN`]). `None` when either is shorter than two rows a batch.
+/// Compares one run with one other by the batch means of their series, and allows for the difference between
+/// runs of the same server ([`RUN_TO_RUN`]). `None` when either is shorter than two rows a batch.
 pub fn single(a: Single<'_>, b: Single<'_>, better: Better, kind: Kind) -> Option<Comparison> {
     let (of_a, of_b) = (batch_means(a.series)?, batch_means(b.series)?);
     let scale = Scale::of(kind, &[&of_a, &of_b, &[a.value, b.value]]);
@@ -205,7 +205,7 @@ impl Comparison {
         Comparison { a, b, difference, better, spread }
     }
 
-    /// The change it shows.
+    /// The change that the comparison shows.
     pub fn change(&self) -> Change {
         let Interval { low, high } = self.difference;
         let margin = MARGIN * self.a.abs();
@@ -222,12 +222,12 @@ impl Comparison {
         }
     }
 
-    /// Returns whether how runs vary is not known.
+    /// Returns whether the comparison is of single runs, whose variation is not known.
     pub fn is_of_single_runs(&self) -> bool {
         self.spread.is_none()
     }
 
-    /// B − A as a share of A, in percent: its interval. `None` when A is 0.
+    /// The interval of B − A as a share of A, in percent. `None` when A is 0.
     pub fn percent(&self) -> Option<Interval> {
         let percent = |bound| 100.0 * bound / self.a.abs();
         let Interval { low, high } = self.difference;
@@ -251,8 +251,8 @@ impl Comparison {
         }
     }
 
-    /// How many repeats of each side would decide in 90 of 100 cases whether B has changed by that share of
-    /// A, if they vary as these do. A `share` of 0 is [`MARGIN`]. `None`: more than [`REPEATS_MAX`].
+    /// The number of repeats of each side that would decide in 90 of 100 cases whether B has changed by that
+    /// share of A, if they vary as these do. A `share` of 0 is [`MARGIN`]. `None`: more than [`REPEATS_MAX`].
     pub fn repeats_for(&self, share: f64) -> Option<u32> {
         let Some(spread) = self.spread else { return Some(REPEATS_MIN) };
         let wanted = match spread.scale {
@@ -277,7 +277,7 @@ fn margin(share: f64) -> f64 {
     if share == 0.0 { MARGIN } else { share }
 }
 
-/// The difference that readings of both sides are too coarse to tell.
+/// The difference below which the readings of both sides are too coarse.
 fn finest(scale: Scale, kind: Kind, a: f64, b: f64) -> f64 {
     let Kind::Measured { grain } = kind else { return 0.0 };
     match scale {
@@ -287,7 +287,7 @@ fn finest(scale: Scale, kind: Kind, a: f64, b: f64) -> f64 {
     }
 }
 
-/// t · √(s²ₐ/nₐ + s²ᵦ/nᵦ), with the Welch–Satterthwaite degrees of freedom.
+/// Computes t · √(s²ₐ/nₐ + s²ᵦ/nᵦ), with the Welch–Satterthwaite degrees of freedom.
 fn welch_half_width(a: &Sample, b: &Sample) -> f64 {
     let (va, vb) = (a.mean_variance(), b.mean_variance());
     if va + vb == 0.0 {

@@ -5,11 +5,12 @@
 
 use crate::Histogram;
 
-/// Cells for each factor of ten: neighbours are a third apart, as much as an eye tells in a picture.
+/// The number of cells in a factor of ten: neighbours are a third apart, the least difference that an eye
+/// sees in a picture.
 pub const CELLS_PER_DECADE: f64 = 8.0;
 
-/// Bars for each factor of ten in a picture of a distribution: neighbours are a tenth apart, and each still
-/// holds tens of the histogram's buckets.
+/// The number of bars in a factor of ten in a picture of a distribution: neighbours are a tenth apart, and
+/// each still holds tens of the histogram's buckets.
 pub const BARS_PER_DECADE: f64 = 24.0;
 
 /// The cell of a duration.
@@ -22,12 +23,12 @@ pub fn edge_ns(cell: u8) -> u64 {
     (1e3 * 10f64.powf(f64::from(cell) / CELLS_PER_DECADE)).round() as u64
 }
 
-/// The cells that hold samples, from the shortest, and how many each holds.
+/// The cells that hold samples, from the shortest, with the number of samples in each.
 pub fn cells(histogram: &Histogram) -> Vec<(u8, u64)> {
     grouped(histogram, cell)
 }
 
-/// Cells that are finer, [`BARS_PER_DECADE`].
+/// The bars that hold samples, which are finer cells: [`BARS_PER_DECADE`].
 pub fn bars(histogram: &Histogram) -> Vec<(u16, u64)> {
     grouped(histogram, |value_ns| place(value_ns, BARS_PER_DECADE) as u16)
 }

@@ -10,15 +10,15 @@ pub const EXAMPLE_BYTES_MAX: usize = 200;
 /// The facts of one kind of error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorKind {
-    /// How often it happened.
+    /// The number of errors of this kind.
     pub count: u64,
-    /// When it happened first, from the start of the run.
+    /// The time of the first error, from the start of the run.
     pub first_ns: u64,
-    /// When it happened last, from the start of the run.
+    /// The time of the last error, from the start of the run.
     pub last_ns: u64,
-    /// The first one's text, at most [`EXAMPLE_BYTES_MAX`] bytes.
+    /// The first error's text, at most [`EXAMPLE_BYTES_MAX`] bytes.
     pub example: String,
-    /// True if it is the generator's own: ports, files or memory that its machine did not have.
+    /// True if the errors are the generator's own: its machine lacked ports, files or memory.
     pub local: bool,
 }
 
@@ -48,7 +48,7 @@ impl Errors {
         }
     }
 
-    /// Puts a kind with its figures, as a file or a message carries them, onto what is known.
+    /// Adds a kind with its figures, as a file or a message carries them.
     pub fn add_kind(&mut self, kind: &str, seen: ErrorKind) {
         match self.kinds.get_mut(kind) {
             Some(known) => known.merge(&seen),
@@ -70,12 +70,12 @@ impl Errors {
         }
     }
 
-    /// How many errors of all kinds.
+    /// The number of errors of all kinds.
     pub fn total(&self) -> u64 {
         self.kinds.values().map(|kind| kind.count).sum()
     }
 
-    /// Returns whether nothing went wrong.
+    /// Returns whether no error was counted.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }

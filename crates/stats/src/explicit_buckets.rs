@@ -1,28 +1,28 @@
-//! A histogram as Prometheus and OpenTelemetry have them: few bounds, the same for all, and how many samples
-//! lie between them.
+//! A histogram as in Prometheus and OpenTelemetry: few bounds, the same for all, and the numbers of samples
+//! between them.
 //!
 //! Six bounds to a factor of ten, from 10 µs to 100 s. A sample counts where the upper edge of its bucket is,
 //! which is up to 0.1% above: a bucket's count only ever grows, as programs that add the counts up need.
 
 use crate::Histogram;
 
-/// Steps within a factor of ten, in tenths.
+/// The bounds within a factor of ten, in tenths.
 const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
-/// The first bound: no network is faster.
+/// The lowest bound: no network is faster.
 const FIRST_NS: u64 = 10_000;
 const DECADES: u32 = 7;
 
-/// The upper bounds of all buckets but the last, which has none; in nanoseconds.
+/// The upper bounds in nanoseconds of all buckets except the last, which has none.
 pub fn bounds_ns() -> impl Iterator<Item = u64> {
     let steps = (0..DECADES).flat_map(|decade| STEPS.map(|step| FIRST_NS / 10 * step * 10u64.pow(decade)));
     steps.chain([FIRST_NS * 10u64.pow(DECADES)])
 }
 
-/// Counts of samples between fixed bounds: in each bucket, those not above its bound and above the one
-/// before.
+/// Counts of samples between fixed bounds: each bucket counts the samples above the bound before it, up to
+/// its own bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExplicitBuckets {
-    /// Empty: there is no sample.
+    /// The samples in each bucket; empty if there is no sample.
     counts: Vec<u64>,
     sum_ns: u128,
 }

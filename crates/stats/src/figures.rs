@@ -11,9 +11,9 @@ use crate::{Histogram, Packed};
 pub struct TimedFacts {
     /// The name in reports: `round trip`.
     pub words: &'static str,
-    /// The interval it measures, for a reader of the table.
+    /// The interval that is measured, for a reader of the table.
     pub span: &'static str,
-    /// The object of a results file that it stands in, where it is not the step itself.
+    /// The object of a results file that contains the figure, where it is not the step itself.
     pub within: Option<&'static str>,
     /// The tables' name for the rooms, of deliveries by the size of the message's room.
     pub rooms: Option<&'static str>,
@@ -129,8 +129,8 @@ impl Timed {
 }
 
 impl Figures {
-    /// The figure whose time the [account](crate::Account) is of: what is between a message and its answer.
-    /// An answer that comes in pieces is as long as it is, and its reader waits for the first.
+    /// The figure whose time the [account](crate::Account) splits into parts: the time between a message and
+    /// its answer. An answer that comes in pieces counts by its first event, for which its reader waits.
     pub fn accounted(&self) -> Timed {
         if self.first.is_empty() { Timed::Rtt } else { Timed::First }
     }
@@ -160,7 +160,7 @@ impl Figures {
         explicit_buckets
     }
 
-    /// Adds all samples of packed ones.
+    /// Adds all samples of packed figures.
     pub fn add(&mut self, packed: &Figures<Packed>) {
         for (timed, samples) in packed.iter() {
             self.get_mut(timed).add(samples);
@@ -169,7 +169,7 @@ impl Figures {
 }
 
 impl Figures<Packed> {
-    /// Adds the deliveries that were told apart by the size of their rooms to all deliveries.
+    /// Adds the deliveries by the size of their rooms to all deliveries.
     pub fn add_up_rooms(&mut self) {
         for timed in Timed::BY_ROOM_SIZE {
             let samples = std::mem::take(self.get_mut(timed));

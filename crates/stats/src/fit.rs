@@ -3,19 +3,19 @@
 use crate::interval::{CONFIDENCE, Interval};
 use crate::student;
 
-/// A process that does nothing grows by a few pages, too.
+/// The least growth, as a factor, that is reported: a process that does nothing grows by a few pages, too.
 const EXCESS_MIN: f64 = 1.05;
 
-/// y = intercept + slope · x.
+/// A line y = intercept + slope · x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// Increase of y per unit of x.
     pub slope: f64,
-    /// y at x = 0.
+    /// The value of y at x = 0.
     pub intercept: f64,
     /// Standard error of the slope.
     pub slope_se: f64,
-    /// Points it was fitted to.
+    /// The number of points to which the line was fitted.
     pub points: usize,
 }
 
@@ -63,9 +63,9 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
 /// use again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// The most connections that it may have had at once; 0: none that matter.
+    /// The most connections that the server may have had at once; 0: no number that matters.
     pub connections: u64,
-    /// The most memory that it has had; 0: not known.
+    /// The most memory that the server has had; 0: not known.
     pub bytes: u64,
 }
 
@@ -113,7 +113,7 @@ pub fn growth(points: &[(f64, f64)], page_bytes: f64, before: Before) -> Growth 
     Growth::Seen(Line { slope_se: fit.slope_se.max(finest / per_se), ..fit })
 }
 
-/// How far y rises along the line through the points, over all their x.
+/// The rise of y along the line through the points, over all their x.
 fn rise(points: &[(f64, f64)]) -> f64 {
     let (low, high) =
         points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (p.0.min(low), p.0.max(high)));

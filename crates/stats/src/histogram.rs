@@ -16,7 +16,7 @@ mod pairs;
 /// The longest duration kept apart from longer ones: 10 minutes.
 pub const DURATION_NS_MAX: u64 = US_MAX * 1_000;
 
-/// How many samples above a quantile make it worth printing (METHODOLOGY "Quantiles").
+/// The number of samples above a quantile from which it is printed without a mark (METHODOLOGY "Quantiles").
 const TAIL_SAMPLES_MIN: f64 = 10.0;
 
 /// A histogram of durations, given and read in nanoseconds.
@@ -52,7 +52,7 @@ impl Histogram {
         Self::default()
     }
 
-    /// Adds one sample. Above [`DURATION_NS_MAX`] it counts as that, and as clamped.
+    /// Adds one sample. A sample above [`DURATION_NS_MAX`] counts as that duration, and as clamped.
     #[inline]
     pub fn record_ns(&mut self, value_ns: u64) {
         self.record_n_ns(value_ns, 1);
@@ -107,7 +107,7 @@ impl Histogram {
         self.clamped += other.clamped;
     }
 
-    /// Forgets all samples and keeps the memory.
+    /// Removes all samples, and keeps the memory.
     pub fn clear(&mut self) {
         self.buckets.clear();
         *self = Self { buckets: std::mem::take(&mut self.buckets), ..Self::default() };
@@ -128,7 +128,7 @@ impl Histogram {
         self.count() == 0
     }
 
-    /// How many samples were above [`DURATION_NS_MAX`].
+    /// The number of samples above [`DURATION_NS_MAX`].
     pub fn clamped(&self) -> u64 {
         self.clamped
     }
@@ -196,7 +196,7 @@ impl Histogram {
     }
 }
 
-/// The figures rather than 21,504 buckets.
+/// Shows the figures, not the 21,504 buckets.
 impl fmt::Debug for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Histogram").field(&self.summary()).finish()

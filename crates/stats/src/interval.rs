@@ -5,7 +5,7 @@ use crate::student;
 /// The confidence of every interval that is printed.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How many batches the series of one run is cut into (METHODOLOGY "Intervals").
+/// The number of batches into which the series of one run is cut (METHODOLOGY "Intervals").
 pub const BATCHES: usize = 10;
 
 /// A closed interval, in the unit of the figure it belongs to.
@@ -22,7 +22,7 @@ impl Interval {
         Interval { low: middle - half_width, high: middle + half_width }
     }
 
-    /// Returns whether `value` lies in it, bounds included.
+    /// Returns whether `value` lies in the interval, bounds included.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -69,7 +69,7 @@ impl Sample {
         Self::about(values, values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// A sample of these values about a mean that is known otherwise.
+    /// Makes a sample of these values about a mean that is known from elsewhere.
     pub(crate) fn about(values: &[f64], mean: f64) -> Option<Self> {
         let n = values.len() as f64;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -90,7 +90,7 @@ impl Sample {
 mod tests {
     use super::*;
 
-    /// A normal deviate, by the sum of twelve uniforms.
+    /// Draws a normal deviate, as the sum of twelve uniforms.
     fn deviate(random: &mut fastrand::Rng) -> f64 {
         (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
     }

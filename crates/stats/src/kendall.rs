@@ -1,4 +1,4 @@
-//! How far two orders agree (Kendall 1938; ties as in Kendall 1945).
+//! The agreement of two orders (Kendall 1938; ties as in Kendall 1945).
 
 use std::cmp::Ordering;
 

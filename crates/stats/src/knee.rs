@@ -1,6 +1,6 @@
 //! The knee of a latency curve (Satopää et al., "Finding a 'Kneedle' in a Haystack", 2011).
 
-/// Kneedle's sensitivity S: how far the curve must fall away from its peak before the peak is a knee.
+/// Kneedle's sensitivity S: the distance that the curve must fall from its peak before the peak is a knee.
 const SENSITIVITY: f64 = 1.0;
 
 /// The point above which latency grows faster than load.
@@ -8,7 +8,7 @@ const SENSITIVITY: f64 = 1.0;
 pub struct Knee {
     /// The load at the knee, in the unit of the curve's x.
     pub load: f64,
-    /// The latency there.
+    /// The latency at the knee.
     pub latency: f64,
 }
 
@@ -34,8 +34,8 @@ pub fn knee(points: &[(f64, f64)]) -> Option<Knee> {
     outgrows.then_some(Knee { load, latency })
 }
 
-/// How far each point of the curve, scaled to the unit square, lies below the diagonal; `None` if it does not
-/// rise.
+/// The distance of each point of the curve, scaled to the unit square, below the diagonal; `None` if the
+/// curve does not rise.
 fn distance_below_diagonal(curve: &[(f64, f64)]) -> Option<Vec<f64>> {
     let (first, last) = (curve.first()?, curve.last()?);
     let low = curve.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);

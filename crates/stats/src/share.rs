@@ -1,4 +1,4 @@
-//! The share that a part has of a whole, over units that differ in size and are not of one mind within.
+//! The share of a part in a whole, over units that differ in size and whose elements resemble each other.
 
 use crate::interval::{CONFIDENCE, Interval};
 use crate::student;
@@ -7,7 +7,7 @@ use crate::student;
 /// unit has much in common, so that the units are the sample, and not what is in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// How many there are.
+    /// The number of units.
     pub units: u64,
     /// Σ wholes.
     pub whole: u64,
@@ -34,7 +34,7 @@ impl Share {
         });
     }
 
-    /// Adds the units of another.
+    /// Adds the units of another share.
     pub fn merge(&mut self, other: &Share) {
         for (sum, more) in [
             (&mut self.units, other.units),
@@ -48,7 +48,7 @@ impl Share {
         }
     }
 
-    /// The share that is not the part.
+    /// The share of the rest, which is not the part.
     pub fn rest(&self) -> Share {
         let Share { units, whole, part, whole_squares, part_squares, products } = *self;
         Share {
@@ -63,7 +63,7 @@ impl Share {
         }
     }
 
-    /// The share, from 0 to 1; `None` of nothing.
+    /// The share, from 0 to 1; `None` if the whole is 0.
     pub fn value(&self) -> Option<f64> {
         (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
     }

@@ -1,8 +1,7 @@
-//! The characters of others' text that may go to a terminal, a page or a table.
+//! The characters of foreign text that may be shown on a terminal, a page or a table.
 
-/// Returns whether a character shows as what it is: no control character, none that changes the direction of
-/// the text around it (Unicode UAX #9; CVE-2021-42574), and none that cannot be seen, such as tags and
-/// joiners.
+/// Returns whether a character may be shown: it is not a control character, does not change the direction of
+/// the text around it (Unicode UAX #9; CVE-2021-42574), and is visible, unlike tags and joiners.
 pub fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(

@@ -1,4 +1,4 @@
-//! The level that a series settles at, without what it takes to get there.
+//! The level that a series settles at, without the values before it has settled.
 //!
 //! How much of the start to leave out is chosen by the data (MSER: White, "An effective truncation heuristic
 //! for bias reduction in simulation output", 1997): as much as makes the standard error of the rest smallest,
@@ -9,14 +9,14 @@ use crate::interval::{Interval, of_repeats};
 /// The level that a series settles at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
-    /// How many values were left out at its start.
+    /// The number of values that were left out at the start of the series.
     pub from: usize,
     /// The 95% interval of the mean of the rest.
     pub mean: Interval,
 }
 
 impl Steady {
-    /// `None` with fewer than four values: half of them are no series.
+    /// Finds the level of a series; `None` with fewer than four values: half of them are no series.
     pub fn of(series: &[f64]) -> Option<Self> {
         const VALUES_MIN: usize = 4;
         const CLEARLY_LESS: f64 = 0.4;
@@ -77,7 +77,7 @@ mod tests {
         assert!(Steady::of(&stalls).unwrap().mean.contains(1.0));
     }
 
-    /// Ten rows with a noise of 2% around the truth, a hundred times.
+    /// Checks ten rows with a noise of 2% around the truth, a hundred times.
     #[test]
     fn the_interval_covers_the_truth() {
         let covers = |seed: u64| {

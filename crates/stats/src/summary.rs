@@ -35,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The names of the quantiles that `count` samples are too few for (METHODOLOGY "Quantiles").
+    /// The names of the quantiles for which `count` samples are too few (METHODOLOGY "Quantiles").
     pub fn marked(&self) -> impl Iterator<Item = &'static str> + use<> {
         let count = self.count;
         QUANTILES.into_iter().filter(move |&(_, q)| is_marked(count, q)).map(|(name, _)| name)
@@ -43,7 +43,7 @@ impl Summary {
 }
 
 impl Histogram {
-    /// All figures at once; `None` when empty, so that an absent figure is never printed as 0.
+    /// All figures of the histogram; `None` when it is empty, so that an absent figure is never printed as 0.
     pub fn summary(&self) -> Option<Summary> {
         if self.is_empty() {
             return None;

@@ -1,4 +1,5 @@
-//! How a table becomes a type: one row each for what is measured, and no second list of it anywhere.
+//! A macro that makes a type from a table: the table has a row for each measured quantity, and there is no
+//! second list of them anywhere.
 
 /// Declares a struct with a public field for each row, an enum that names the rows, and the ways from one to
 /// the other. A row is the field's documentation, the field, its name in the enum, and what else is known of
@@ -27,19 +28,19 @@ macro_rules! table {
             /// All rows, in the order of the table, which files and reports keep.
             pub const ALL: [$enum; [$($enum::$row),*].len()] = [$($enum::$row),*];
 
-            /// Its name in files, reports and limits.
+            /// The row's name in files, reports and limits.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($enum::$row => stringify!($field),)*
                 }
             }
 
-            /// The one of that name.
+            /// The row of that name.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.name() == name)
             }
 
-            /// Its labels.
+            /// The facts of the row.
             pub const fn facts(self) -> $facts {
                 match self {
                     $($enum::$row => $known,)*
@@ -55,7 +56,7 @@ macro_rules! table {
                 }
             }
 
-            /// The value of a row, to be changed.
+            /// The value of a row, mutable.
             pub fn get_mut(&mut self, row: $enum) -> &mut $value {
                 match row {
                     $($enum::$row => &mut self.$field,)*

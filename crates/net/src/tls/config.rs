@@ -22,21 +22,21 @@ use secret::Secret;
 use super::error::TlsError;
 use super::sessions::{SessionStore, Sessions};
 
-/// How a client judges servers.
+/// The options of a client's TLS.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsOptions {
     /// Certificates to trust instead of the system's, as the text of a PEM file.
     pub authorities: Option<String>,
-    /// Accept any certificate.
+    /// Accepts any certificate.
     pub insecure: bool,
     /// The client's own certificate chain (leaf first) and its key, as the texts of PEM files, for servers
     /// that ask for it.
     pub identity: Option<(String, Secret)>,
-    /// The protocol of the connection, for both to agree on (RFC 7301); `None`: nothing is asked.
+    /// The protocol on which both sides have to agree (RFC 7301); `None`: the client asks for none.
     pub alpn: Option<&'static str>,
 }
 
-/// A version of TLS. rustls speaks no older one.
+/// A version of TLS. rustls speaks no older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsVersion {
     /// TLS 1.2 (RFC 5246).
@@ -46,10 +46,10 @@ pub enum TlsVersion {
 }
 
 impl TlsVersion {
-    /// Both, the newer one last.
+    /// Both versions, the newer one last.
     pub const ALL: [TlsVersion; 2] = [TlsVersion::V12, TlsVersion::V13];
 
-    /// Its number, such as `1.3`.
+    /// The version's number, such as `1.3`.
     pub fn name(self) -> &'static str {
         match self {
             TlsVersion::V12 => "1.2",
@@ -65,7 +65,7 @@ impl TlsVersion {
     }
 }
 
-/// The client's part that all connections share. Cheap to clone.
+/// The client's configuration, which all connections share. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientTls {
     newcomers: Arc<ClientConfig>,
@@ -74,8 +74,7 @@ pub struct ClientTls {
 }
 
 impl ClientTls {
-    /// Loads the roots: `options.authorities`, or the system's. Errors say what is wrong with the
-    /// authorities.
+    /// Loads the roots: `options.authorities`, or the system's. Errors name the fault of the authorities.
     pub fn new(options: &TlsOptions) -> io::Result<ClientTls> {
         ClientTls::of_versions(options, rustls::DEFAULT_VERSIONS)
     }
@@ -112,17 +111,16 @@ impl ClientTls {
             config.resumption = Resumption::store(Arc::new(session_store));
             Arc::new(config)
         };
-        // A thousand clients are a thousand strangers: a resumed session would make their handshakes look
-        // cheap.
+        // Each client is a new one to the server: a resumed session would make handshakes look cheap.
         Ok(ClientTls { newcomers: with(false), returned: with(true), sessions })
     }
 
-    /// Keeps the sessions of this many clients for when they come back; at first, of none.
+    /// Keeps the sessions of this many clients for their return; without this call, no sessions are kept.
     pub fn keep_sessions(&self, clients: usize) {
         self.sessions.keep(clients);
     }
 
-    /// rustls' own form, for connections that another library keeps.
+    /// Gives rustls' own configuration, for connections of another library.
     pub fn config(&self) -> &Arc<ClientConfig> {
         &self.newcomers
     }
@@ -135,20 +133,20 @@ impl ClientTls {
         Arc::clone(&self.returned)
     }
 
-    /// Returns whether this is the protocol that was asked for, or none was asked for.
+    /// Returns whether this is the protocol that the client asked for, or the client asked for none.
     pub(super) fn expects(&self, agreed: Option<&[u8]>) -> bool {
         self.newcomers.alpn_protocols.first().is_none_or(|asked| Some(asked.as_slice()) == agreed)
     }
 }
 
-/// The server's part that all connections share. Cheap to clone.
+/// The server's configuration, which all connections share. Cheap to clone.
 #[derive(Clone)]
 pub struct ServerTls {
     config: Arc<ServerConfig>,
 }
 
-/// Protocols of a server. A client that would take either gets HTTP/1.1, over which there is more:
-/// WebSockets, and sessions over requests.
+/// Protocols of a server. A client that accepts either gets HTTP/1.1, which carries more: WebSockets, and
+/// sessions over requests.
 const SERVED: [&str; 2] = ["http/1.1", "h2"];
 
 impl ServerTls {
@@ -163,8 +161,8 @@ impl ServerTls {
             .with_no_client_auth()
             .with_single_cert(chain, private)
             .map_err(|error| in_file(cert, error))?;
-        // The session is in the ticket, under a key of ours: however many clients come back, nothing is kept
-        // of them.
+        // The session is in the ticket, encrypted with this server's key: however many clients come back,
+        // nothing is kept for them.
         config.ticketer = Ticketer::new().map_err(io::Error::other)?;
         config.alpn_protocols = SERVED.map(Into::into).to_vec();
         Ok(ServerTls { config: Arc::new(config) })

@@ -1,10 +1,10 @@
-//! Why TLS failed.
+//! The causes of TLS failures.
 
 use std::fmt;
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
-/// The kind of a TLS failure: small and `Copy`, as it is counted, not told.
+/// The kind of a TLS failure: small and `Copy`, because it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TlsError {
     /// The certificate is past its end (or the clock is wrong).
@@ -26,15 +26,15 @@ pub enum TlsError {
     Eof,
     /// The peer does not speak TLS at all.
     NotTls,
-    /// The server does not carry what was asked for (RFC 7301).
+    /// The server does not carry the protocol that the client asked for (RFC 7301).
     NoProtocol,
-    /// Nothing in common: version, cipher suite, key exchange.
+    /// The two sides have no version, cipher suite or key exchange in common.
     Incompatible,
     /// The peer broke the protocol.
     Misbehaved,
     /// The server name is neither a DNS name nor an IP address.
     BadServerName,
-    /// Anything else.
+    /// Another failure.
     Other,
 }
 
@@ -59,7 +59,7 @@ impl TlsError {
         }
     }
 
-    /// The user's remedy, where there is something.
+    /// The user's remedy, if there is one.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             TlsError::Expired | TlsError::NotYetValid => {
@@ -115,7 +115,7 @@ impl From<CertificateError> for TlsError {
             C::NotValidYet | C::NotValidYetContext { .. } => TlsError::NotYetValid,
             C::NotValidForName | C::NotValidForNameContext { .. } => TlsError::WrongHost,
             C::UnknownIssuer => TlsError::UnknownIssuer,
-            // webpki's error type is not ours to name.
+            // The type of webpki's error is not public: its text is compared.
             C::Other(other) if other.to_string() == "CaUsedAsEndEntity" => TlsError::SelfSigned,
             _ => TlsError::BadCertificate,
         }

@@ -1,11 +1,12 @@
 //! The end of a certificate's validity: the one field that webpki checks and does not hand out.
 
 const SEQUENCE: u8 = 0x30;
-/// The version, in a tag of its own; certificates of version 1 have none.
+/// The tag of the version; certificates of version 1 have none.
 const EXPLICIT_VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 
-/// The `notAfter` of a certificate in DER, with the year in four digits; `None` if it is out of shape.
+/// The `notAfter` of a certificate in DER, with the year in four digits; `None` if the certificate is
+/// malformed.
 pub(super) fn not_after(certificate: &[u8]) -> Option<String> {
     let (_, certificate, _) = element(certificate)?;
     let (SEQUENCE, mut fields, _) = element(certificate)? else { return None };
@@ -19,7 +20,7 @@ pub(super) fn not_after(certificate: &[u8]) -> Option<String> {
     let (SEQUENCE, validity, _) = element(fields)? else { return None };
     let (kind, time, _) = element(element(validity)?.2)?;
     let time = std::str::from_utf8(time).ok()?;
-    // Two digits from 50 on are of the last century (§4.1.2.5.1).
+    // Years of two digits from 50 on belong to the last century (§4.1.2.5.1).
     let century = if kind != UTC_TIME {
         ""
     } else if time < "50" {

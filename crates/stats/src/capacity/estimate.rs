@@ -7,19 +7,20 @@
 
 use crate::interval::CONFIDENCE;
 
-/// An interval is no answer if its upper bound exceeds its lower one by more than this factor.
+/// The largest ratio of an interval's bounds: a wider interval is no answer.
 pub const WIDTH_MAX: u64 = 2;
-/// Beyond the interval's bounds by this factor, one measurement is enough to contradict it.
+/// The factor beyond the interval's bounds from which one measurement is enough to contradict the interval.
 const FAR: u64 = 2;
-/// How many measurements that all end alike are no accident.
+/// The least number of measurements with the same outcome that is no accident.
 const TRIED_MIN: u32 = 3;
-/// As wide as this it always is: a server of a handful of clients.
+/// The width, in clients, up to which an interval is never too wide: it matters for servers with a handful of
+/// clients.
 pub(super) const CLIENTS_APART_MIN: u64 = 5;
 
 const CAPACITY_POINTS: usize = 401;
 const SOFTNESS_POINTS: usize = 16;
 
-/// How many clients a server holds within its limits.
+/// The number of clients that a server holds within its limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// The level at which half of the measurements pass.
@@ -30,24 +31,25 @@ pub struct Capacity {
     pub high: u64,
     /// The probability that the interval was built for: 0.95.
     pub confidence: f64,
-    /// The highest level allowed passed: the capacity is at least `clients`, and `high` is not a bound.
+    /// True if the highest level allowed passed: the capacity is at least `clients`, and `high` is not a
+    /// bound.
     pub at_least: bool,
-    /// A level outside the interval most of whose measurements say otherwise, or far outside (twice the
-    /// bounds) any: above it they passed, or below it they failed.
+    /// A level outside the interval that contradicts it: most of its measurements passed above the interval,
+    /// or failed below it; far outside (twice the bounds), one such measurement is enough.
     pub contradicted_by: Option<u64>,
 }
 
-/// Why a search that came to its end does not tell the capacity.
+/// The cause why a finished search does not give the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inconclusive {
     /// The upper bound of the interval is more than [`WIDTH_MAX`] times the lower one.
     Wide,
-    /// Measurements at this level, outside the interval, say otherwise.
+    /// Measurements at this level, outside the interval, contradict it.
     Contradicted(u64),
 }
 
 impl Capacity {
-    /// Why it cannot be told from these measurements; `None`: it can.
+    /// The cause why the capacity cannot be told from these measurements; `None`: it can.
     pub fn doubt(&self) -> Option<Inconclusive> {
         // Of a handful of clients a factor of two is a client or two, which no number of measurements tells
         // apart.
@@ -56,12 +58,12 @@ impl Capacity {
         wide.or(self.contradicted_by.map(Inconclusive::Contradicted))
     }
 
-    /// Returns whether the search has told it.
+    /// Returns whether the search has found the capacity.
     pub fn is_decided(&self) -> bool {
         self.doubt().is_none()
     }
 
-    /// The level outside the interval that contradicts it, the highest first.
+    /// Sets the level outside the interval that contradicts it; of several, the highest.
     pub(super) fn contradicted(self, levels: &[Level]) -> Self {
         let contradicts = |&&Level { clients, passed, failed }: &&Level| {
             // Near the bounds one measurement may be luck, and most have to disagree; far outside, one is
@@ -114,7 +116,7 @@ fn edges(levels: &[Level], max: u64) -> (u64, u64) {
     (least, most)
 }
 
-/// (c, weight) in order of c.
+/// The posterior as pairs (c, weight) in order of c.
 fn posterior(levels: &[Level], below: f64, above: f64) -> Vec<(f64, f64)> {
     let (middle, gap) = ((below + above) / 2.0, above - below);
     let reach = (20.0 * gap).max(above / 2.0);
@@ -153,7 +155,7 @@ fn log_likelihood(levels: &[Level], c: f64, s: f64) -> f64 {
         .sum()
 }
 
-/// ln(1/(1 + e^−z)) without overflow.
+/// Computes ln(1/(1 + e^−z)) without overflow.
 fn log_logistic(z: f64) -> f64 {
     z.min(0.0) - (-z.abs()).exp().ln_1p()
 }

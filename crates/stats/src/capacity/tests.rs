@@ -4,7 +4,8 @@ use super::*;
 const CONFIG: SearchConfig =
     SearchConfig { start: 1_000, step: 1_000, max: 100_000, tolerance: 0.05, repeats: 3 };
 
-/// Runs a search against a server that passes as `passes` says; returns the result and the levels asked.
+/// Runs a search against a server that passes a level if `passes` is true; returns the result and the levels
+/// asked.
 fn run(config: SearchConfig, mut passes: impl FnMut(u64) -> bool) -> (Capacity, Vec<u64>) {
     let mut search = Search::new(config);
     let mut asked = Vec::new();
@@ -86,8 +87,8 @@ fn intervals_hold_soft_limits_95_in_100() {
     assert!(undecided <= 10, "{undecided} of 200");
 }
 
-/// A machine that gives out now and then fails what the server holds; never does it hold what the server does
-/// not.
+/// A machine that fails now and then may fail a level that the server holds, but never holds a level that the
+/// server does not.
 #[test]
 fn an_interval_does_not_reach_what_never_passed() {
     for seed in 0..200 {

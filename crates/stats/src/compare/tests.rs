@@ -9,7 +9,7 @@ fn second(random: &mut fastrand::Rng) -> f64 {
     samples[197]
 }
 
-/// How runs of one server differ: a factor whose logarithm has this standard deviation.
+/// The difference between runs of one server: a factor whose logarithm has this standard deviation.
 fn run_factor(random: &mut fastrand::Rng, deviation: f64) -> f64 {
     let deviate = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
     (deviation * deviate).exp()
@@ -36,7 +36,8 @@ fn count(changes: &[Change], wanted: Change) -> usize {
     changes.iter().filter(|change| **change == wanted).count()
 }
 
-/// A run that remembers: each second is half the one before, and the whole run has a factor of its own.
+/// A run whose seconds depend on each other: each second is half the one before, and the whole run has a
+/// factor of its own.
 fn series(random: &mut fastrand::Rng, times: f64, deviation: f64) -> Vec<f64> {
     let factor = times * run_factor(random, deviation);
     let mut last = 0.0;
@@ -67,7 +68,8 @@ fn equal_servers_differ_in_at_most_5_percent() {
     }
 }
 
-/// Looking again and again finds more false differences; with these looks, not more than one look at 95%.
+/// Repeated evaluation finds more false differences; with these numbers of repeats, it finds no more than one
+/// evaluation at 95%.
 #[test]
 fn repeated_looks_differ_in_5_percent() {
     let ever_differs = |deviation: f64, seed: u64| {

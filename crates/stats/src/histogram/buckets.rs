@@ -10,19 +10,19 @@ use hdrhistogram::Histogram as Hdr;
 
 use super::pairs::Pairs;
 
-/// 10 minutes.
+/// The longest duration, 10 minutes, in microseconds.
 pub(super) const US_MAX: u64 = 600_000_000;
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// None, dense or packed buckets of whole microseconds.
 #[derive(Clone, Default)]
 pub(super) enum Buckets {
-    /// No sample yet, and no memory.
+    /// There is no sample yet, and no memory is in use.
     #[default]
     None,
-    /// Ready to be recorded into.
+    /// Dense buckets, ready to record samples.
     Dense(Hdr<u64>),
-    /// The occupied ones, and the number of samples in them.
+    /// The occupied buckets, and the number of samples in them.
     Packed(Pairs, u64),
 }
 
@@ -35,7 +35,7 @@ impl Buckets {
         }
     }
 
-    /// Dense ones, made of what there is.
+    /// Turns the buckets into dense ones, and gives them.
     #[inline]
     pub(super) fn dense(&mut self) -> &mut Hdr<u64> {
         if !matches!(self, Buckets::Dense(_)) {
@@ -45,14 +45,14 @@ impl Buckets {
         dense
     }
 
-    /// Reduces them to the occupied ones.
+    /// Reduces the buckets to the occupied ones.
     pub(super) fn shrink_to_fit(&mut self) {
         if let Buckets::Dense(_) = self {
             *self = Self::of_pairs(self.pairs());
         }
     }
 
-    /// The occupied ones, packed.
+    /// The occupied buckets, packed.
     pub(super) fn pairs(&self) -> Pairs {
         match self {
             Buckets::Packed(pairs, _) => pairs.clone(),
@@ -81,7 +81,7 @@ impl Buckets {
         }
     }
 
-    /// Forgets all samples and keeps the memory of dense ones.
+    /// Removes all samples, and keeps the memory of dense buckets.
     pub(super) fn clear(&mut self) {
         match self {
             Buckets::Dense(dense) => dense.reset(),
@@ -105,7 +105,7 @@ impl Buckets {
         }
     }
 
-    /// The occupied ones from the smallest: upper edge (µs) and samples.
+    /// The occupied buckets from the smallest, as pairs of upper edge (µs) and samples.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (dense, packed) = match self {
             Buckets::None => (None, None),

@@ -15,25 +15,26 @@ use super::{DURATION_NS_MAX, Histogram};
 const V2_COOKIE: u32 = 0x1c84_9313;
 const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
 const V2_HEADER_BYTES: usize = 40;
-/// The cookie and the length.
+/// The bytes of the header of deflated V2: the cookie and the length.
 const V2_DEFLATE_HEADER_BYTES: usize = 8;
 
 /// An upper bound of one encoded histogram: 21 half-buckets of 1,024 counts, 9 bytes each, and the header.
 const ENCODED_BYTES_MAX: usize = 22 * 1_024 * 9 + V2_HEADER_BYTES;
 
-/// More samples than any run has; the squares of this many longest durations fit their sum a thousand times.
+/// A number of samples that no run reaches; the sum of the squares of this many longest durations fits a
+/// thousand times into its type.
 pub(super) const SAMPLES_MAX: u64 = 1 << 40;
 
-/// Why bytes are not one of our histograms.
+/// The cause why bytes are not one of throng's histograms.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
     /// The text is not base64.
     #[error("the histogram is not base64")]
     Base64,
-    /// Not HdrHistogram V2, cut short, or corrupt.
+    /// The bytes are not HdrHistogram V2, or are cut short or corrupt.
     #[error("the histogram is not in HdrHistogram V2 format, or is damaged")]
     Format,
-    /// Another range or precision than throng's.
+    /// The histogram has another range or precision than throng's.
     #[error("the histogram does not cover 1 to 600,000,000 µs with 3 significant digits")]
     Bounds,
     /// The exact sums cannot belong to the buckets.
@@ -42,7 +43,8 @@ pub enum DecodeError {
 }
 
 impl Histogram {
-    /// HdrHistogram V2, deflated, as base64 (`HISTFAAA…`); values in µs. Other HdrHistogram tools read it.
+    /// Encodes the histogram as HdrHistogram V2, deflated, in base64 (`HISTFAAA…`); values are in µs. Other
+    /// HdrHistogram tools read it.
     pub fn to_base64(&self) -> String {
         thread_local! {
             static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -102,7 +104,7 @@ impl Histogram {
         Ok(self)
     }
 
-    /// Makes one of packed buckets, the first of which begins at `low_us`.
+    /// Makes a histogram of packed buckets, the first of which begins at `low_us`.
     fn from_pairs(pairs: Pairs, low_us: u64) -> Self {
         let mut histogram = Histogram { min_ns: low_us * 1_000, ..Histogram::default() };
         for (us, samples) in pairs.iter() {
@@ -237,7 +239,7 @@ fn pairs_from_v2(bytes: &[u8]) -> Result<(Pairs, u64), DecodeError> {
     Ok((pairs.into_iter().map(|(_, edge_us, samples)| (edge_us, samples)).collect(), low_us))
 }
 
-/// Takes a number off the front. Of nine bytes the last has eight bits, and no sign of more.
+/// Takes a number off the front. The last of nine bytes has eight bits, and no flag for further bytes.
 fn zigzag_leb128(bytes: &mut &[u8]) -> Result<i64, DecodeError> {
     let mut number = 0u64;
     for shift in (0..=56).step_by(7) {

@@ -1,5 +1,5 @@
-//! A histogram on its way: its occupied buckets alone, in a few hundred bytes where the buckets of one that
-//! is measured with take 168 KiB.
+//! A histogram in transit: only its occupied buckets, in a few hundred bytes, where the buckets of a
+//! recording histogram take 168 KiB.
 //!
 //! The exact sums are beside them, so that nothing is lost between packing and adding.
 
@@ -71,7 +71,7 @@ impl Packed {
         self.clamped += other.clamped;
     }
 
-    /// Refuses buckets and sums that cannot be of one histogram: they may have come over a network.
+    /// Refuses buckets and sums that cannot belong to one histogram: they may have come over a network.
     fn check(&self) -> Result<(), DecodeError> {
         let (mut samples, mut last_us) = (0u64, None);
         for pair in self.buckets.claimed() {
@@ -144,7 +144,7 @@ impl Histogram {
     }
 }
 
-/// The number of samples rather than the bytes.
+/// Shows the number of samples, not the bytes.
 impl fmt::Debug for Packed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Packed({} samples in {} bytes)", self.count(), self.buckets.0.len())

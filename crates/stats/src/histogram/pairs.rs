@@ -1,7 +1,7 @@
 //! The occupied buckets of a histogram as bytes.
 //!
-//! For each, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples,
-//! both as LEB128.
+//! Each bucket, from the smallest, has the difference of its value (whole µs) from the one before, and its
+//! samples, both as LEB128.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,8 @@ impl Pairs {
         std::iter::from_fn(move || reader.next_pair())
     }
 
-    /// Iterates over bytes that may be anything: gives `None` where they are no pair, and after that any
-    /// values.
+    /// Iterates over bytes that may be anything: gives `None` where they are not a pair, and arbitrary values
+    /// after that.
     pub(super) fn claimed(&self) -> impl Iterator<Item = Option<(u64, u64)>> + '_ {
         let mut reader = Reader { bytes: &self.0, us: 0 };
         std::iter::from_fn(move || (!reader.bytes.is_empty()).then(|| reader.next_pair()))
@@ -38,7 +38,7 @@ impl FromIterator<(u64, u64)> for Pairs {
     }
 }
 
-/// Writes them one by one.
+/// A writer of the pairs, one by one.
 #[derive(Default)]
 pub(super) struct Writer {
     bytes: Vec<u8>,
@@ -71,7 +71,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// `None` at the end, or where what follows is no pair.
+    /// Reads the next pair; `None` at the end, or where the bytes are not a pair.
     fn next_pair(&mut self) -> Option<(u64, u64)> {
         self.us = self.us.checked_add(self.number()?)?;
         Some((self.us, self.number()?))

@@ -13,12 +13,12 @@ fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
     histogram
 }
 
-/// METHODOLOGY's definition, on the samples themselves and in whole numbers.
+/// The nearest rank by METHODOLOGY's definition, on the samples themselves and in whole numbers.
 fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
     sorted[(percent * sorted.len()).div_ceil(100) - 1]
 }
 
-/// Mean and population σ the slow way.
+/// The mean and population σ, computed the slow way.
 fn moments(values: &[u64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().map(|&v| v as f64).sum::<f64>() / n;
