@@ -15,23 +15,23 @@ use crate::session::{Answer, Question, ServerSession, SessionLink};
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 
-/// No client's side over a WebSocket.
+/// The absence of a client's side over a WebSocket.
 #[derive(Debug)]
 pub(crate) struct NoClient<P>(Infallible, PhantomData<P>);
 
-/// No client's side over plain requests; `C` is the one over a WebSocket.
+/// The absence of a client's side over plain requests; `C` is the client's side over a WebSocket.
 #[derive(Debug)]
 pub(crate) struct NoRequests<P, C>(Infallible, PhantomData<(P, C)>);
 
-/// No server's side over a WebSocket; `S` is the one over plain requests.
+/// The absence of a server's side over a WebSocket; `S` is the server's side over plain requests.
 #[derive(Debug)]
 pub(crate) struct NoServer<S>(Infallible, PhantomData<S>);
 
-/// No server's side over plain requests.
+/// The absence of a server's side over plain requests.
 #[derive(Debug)]
 pub(crate) struct NoSession(Infallible);
 
-/// Nothing to ask a session.
+/// The absence of questions to a session.
 #[derive(Debug)]
 pub(crate) struct NoQuestion(Infallible);
 

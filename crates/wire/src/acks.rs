@@ -11,7 +11,7 @@ pub struct Acks {
 }
 
 impl Acks {
-    /// All kinds alike.
+    /// Treats all kinds of messages alike.
     pub fn all(are_acknowledged: bool) -> Acks {
         Acks { kinds: if are_acknowledged { u32::MAX } else { 0 }, count: 1 }
     }

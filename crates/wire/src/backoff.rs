@@ -7,16 +7,16 @@ const GROWTHS_MAX: u32 = 10;
 /// How the clients of a protocol wait, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Backoff {
-    /// These, one after the other, and then always the same.
+    /// Waits from a list, one after the other, and then always the same wait.
     Steps {
-        /// Before the first attempts.
+        /// The waits before the first attempts, in ms.
         ms: &'static [f64],
-        /// Before all others.
+        /// The wait before all further attempts, in ms.
         then_ms: f64,
     },
     /// Grows by a factor with each attempt, and of that a share at random.
     Grown {
-        /// Before the first attempt.
+        /// The wait before the first attempt, in ms.
         first_ms: f64,
         /// How many times as long each is.
         factor: f64,
@@ -24,7 +24,7 @@ pub enum Backoff {
         first_share: (f64, f64),
         /// The range of the random share before all other attempts.
         share: (f64, f64),
-        /// No wait is longer.
+        /// The longest wait, in ms.
         ms_max: f64,
     },
 }
@@ -32,12 +32,12 @@ pub enum Backoff {
 /// The server's word on when a client that has lost its connection may come back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reconnection {
-    /// None: as the clients of its protocol do.
+    /// The server has stated nothing: the client waits as clients of its protocol do.
     #[default]
     Usual,
     /// A fixed time after each loss and each attempt that failed.
     After {
-        /// In nanoseconds.
+        /// The wait in nanoseconds.
         wait_ns: u64,
     },
     /// Never.

@@ -14,7 +14,7 @@ pub(crate) struct AppMessage<'a> {
     pub(crate) body: Template,
     /// The body is for a binary frame, where the protocol leaves that to the app.
     pub(crate) is_binary: bool,
-    /// It is JSON that goes as MessagePack.
+    /// True if the message is JSON that is sent as MessagePack.
     pub(crate) is_packed: bool,
     /// The kind of a measured message; `None`: it is not measured.
     pub(crate) kind: Option<Kind>,
@@ -29,12 +29,12 @@ pub(crate) struct AppMessage<'a> {
 pub(crate) struct MessageTemplate {
     pub(crate) text: CompiledTemplate,
     pub(crate) is_binary: bool,
-    /// It is JSON that goes as MessagePack.
+    /// True if the message is JSON that is sent as MessagePack.
     pub(crate) is_packed: bool,
     pub(crate) kind: Option<Kind>,
     /// The kind of broadcasts, if it is one.
     pub(crate) number: usize,
-    /// Its answer is known by the number that the protocol gives it.
+    /// True if its answer is recognized by the number that the protocol gives the message.
     pub(crate) is_numbered: bool,
     /// The event's name, where that is not in the template.
     pub(crate) event: Vec<u8>,
@@ -47,11 +47,11 @@ pub(crate) struct MessageTemplate {
 pub(crate) enum Shape {
     /// Beside its type: `{"type":"echo","payload":P}`.
     Typed,
-    /// As the one member of an object.
+    /// The payload is the one member of an object.
     Member(&'static str),
-    /// By itself.
+    /// The payload stands by itself.
     Alone,
-    /// As bytes: the stamp and the padding.
+    /// The payload is bytes: the stamp and the padding.
     Bytes,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct Arrival<'a> {
 pub(crate) enum Spelling {
     /// There is nothing around the message: it is what was sent, byte for byte.
     Whole {
-        /// It came as text.
+        /// True if the message came as text.
         is_text: bool,
     },
     /// As they are, among others.
@@ -139,13 +139,14 @@ pub(crate) enum Spelling {
 pub(crate) enum MessageHint<'a> {
     /// Nothing.
     Unknown,
-    /// It came under this event's name.
+    /// The message came under this event's name.
     Named(&'a [u8]),
-    /// It came under this event's name, from a server that also uses names of its own, which the app ignores.
+    /// The message came under this event's name, from a server that also uses names of its own, which the app
+    /// ignores.
     NamedAmongOthers(&'a [u8]),
-    /// It answers a message of this kind.
+    /// The message answers one of this kind.
     Answer(Kind),
-    /// It answers nothing: the server sends it by itself.
+    /// The message answers nothing: the server sends it by itself.
     Pushed,
 }
 

@@ -42,7 +42,7 @@ use tunnel::{Inside, Tunnel, TunnelUser};
 #[derive(Debug, Default)]
 pub struct Client {
     state: State,
-    /// Its place in the app, where there is something to keep.
+    /// The client's progress in the app, where the app has any.
     place: Option<Box<AppProgress>>,
 }
 
@@ -73,7 +73,7 @@ impl Client {
         Client::default()
     }
 
-    /// This client, or the one that it carries.
+    /// The client that speaks the protocol: this one, or the one that it carries.
     #[inline]
     fn speaker(&self) -> &Client {
         match &self.state {
@@ -286,8 +286,8 @@ impl Client {
         }
     }
 
-    /// After a call of a protocol over requests: a WebSocket may have taken over, and the app may have
-    /// something to say.
+    /// Finishes a call of a protocol over requests: a WebSocket may have taken over, and the app's script may
+    /// have messages to send.
     fn conclude(
         &mut self,
         result: Result<(), Failure>,
@@ -316,7 +316,7 @@ impl Client {
         result
     }
 
-    /// Says what the app's script has to say.
+    /// Sends the messages of the app's script that are due.
     fn speak(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(Event)) {
         let context = &mut SessionContext { cfg, now_ns, place: &mut self.place };
         match &mut self.state {

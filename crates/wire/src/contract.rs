@@ -158,7 +158,7 @@ pub(crate) trait ClientProtocol {
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure>;
 
-    /// Before anything is said: goes on with this session, if the server lets it.
+    /// Goes on with this session, if the server allows it. Called before any message is sent.
     fn resume(&mut self, _resumption: &Resumption) {}
 
     /// The resumption of this session over another connection, if there is a way.
@@ -235,7 +235,7 @@ pub(crate) trait HttpClientProtocol {
         false
     }
 
-    /// Before anything is said: goes on with this session, if the server lets it.
+    /// Goes on with this session, if the server allows it. Called before any message is sent.
     fn resume(&mut self, _resumption: &Resumption) {}
 
     /// The resumption of this session over other connections, if there is a way.
@@ -280,7 +280,7 @@ pub(crate) trait HttpClientProtocol {
         filling: &Filling<'_>,
     ) -> Sending;
 
-    /// Says goodbye, where there is a way to, and closes the streams.
+    /// Ends the session with the protocol's own message, if it has one, and closes the streams.
     fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Self::Parts, I>);
 
     /// Returns whether nothing more will come.

@@ -19,16 +19,16 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Each.
+    /// All kinds.
     pub const ALL: [Kind; 2] = [Kind::Echo, Kind::Broadcast];
 }
 
 /// The way of a client that visits a room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// They join it.
+    /// The user joins the room.
     In,
-    /// They leave it.
+    /// The user leaves the room.
     Out,
 }
 
@@ -37,7 +37,7 @@ pub enum Direction {
 pub struct Passage {
     /// The kind of its room.
     pub kind: u16,
-    /// In or out.
+    /// The direction of the change: into the room or out of it.
     pub way: Direction,
     /// The stamp that announces it to the others there; `None`: nothing does.
     pub announced: Option<Stamp>,
@@ -46,11 +46,11 @@ pub struct Passage {
 /// The outcome of a client's join or leave of a room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoomChange {
-    /// They are there from now on.
+    /// The user is in the room from now on.
     In,
-    /// They are there no more.
+    /// The user is no longer in the room.
     Out,
-    /// They were refused.
+    /// The server has refused the user.
     Refused,
 }
 
@@ -61,7 +61,7 @@ pub enum Role {
     Echo,
     /// The answer to one's own request (http).
     Answer {
-        /// Its status.
+        /// The status of the answer.
         status: u16,
     },
     /// The acknowledgement of one's own broadcast (`broadcastResult`).
@@ -89,9 +89,9 @@ pub enum Rejection {
     Remote,
     /// The server disconnects the client for another reason, or for none (actioncable, socketio).
     Disconnected,
-    /// One of a custom dialect, by the name under which results count it.
+    /// A rejection of a custom dialect, by the name under which results count it.
     Named(&'static str),
-    /// A message without a value that is to be kept of it, by the name under which results count it.
+    /// A message that lacks a value to be kept, by the name under which results count it.
     Lacking(&'static str),
     /// The channel has crashed (phoenix).
     Crashed,
@@ -197,7 +197,7 @@ impl fmt::Display for WrongResponse {
 /// The progress of an answer that comes in pieces (http, http2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// Its head is in, with a good status.
+    /// The answer's head has arrived, with a good status.
     Begun {
         /// The stamp of its request.
         stamp: Stamp,
@@ -206,14 +206,14 @@ pub enum Progress {
     Event {
         /// Tokens in it.
         tokens: u32,
-        /// Its number is not above those before it.
+        /// True if the event's number is not above those before it.
         is_misordered: bool,
     },
     /// A piece behind its end mark.
     AfterEnd,
-    /// It is whole; its [`Message`](Event::Message) follows.
+    /// The answer is complete; its [`Message`](Event::Message) follows.
     Ended {
-        /// It has its end mark, or need not have one.
+        /// True if the answer has its end mark, or need not have one.
         is_marked: bool,
     },
 }
@@ -234,12 +234,12 @@ impl PushNumber {
     }
 }
 
-/// Something that the server says by itself.
+/// A message that the server sends by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pushed {
-    /// Its kind, among the kinds of the user's own app.
+    /// The push's kind, among the kinds of the user's own app.
     pub kind: u16,
-    /// Its number, one more than the push's before, if pushes have numbers.
+    /// The push's number, one more than that of the push before, if pushes have numbers.
     pub number: Option<PushNumber>,
     /// When it was said, in nanoseconds of the wall clock, if it says so.
     pub said_unix_ns: Option<NonZeroU64>,
@@ -262,7 +262,7 @@ pub enum Event {
     Usable,
     /// A message of ours, whole and sound.
     Message {
-        /// Its role at this client.
+        /// The message's role at this client.
         role: Role,
         /// The mark it carried.
         stamp: Stamp,
@@ -274,7 +274,7 @@ pub enum Event {
     /// This many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for
     /// its number: what was sent at the same time, and came together.
     Series {
-        /// Each one's role at this client.
+        /// The role of each message at this client.
         role: Role,
         /// The mark that the first carried; the others follow it ([`Stamp::after`]).
         first: Stamp,
@@ -304,7 +304,7 @@ pub enum Event {
         /// Payload bytes on the wire.
         bytes: u32,
     },
-    /// Something that the server says by itself, which the user's own app looks for.
+    /// A message that the server sends by itself, and that the user's own app looks for.
     Pushed(Pushed),
     /// A message that is not ours.
     Foreign {
@@ -353,7 +353,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// This event, or its messages one by one.
+    /// Iterates over this event, or over its messages one by one.
     pub fn each(self) -> impl Iterator<Item = Event> {
         let (series, other) = match self {
             Event::Series { role, first, messages, bytes } => (

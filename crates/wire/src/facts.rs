@@ -6,7 +6,7 @@ use crate::flag::Flag;
 /// Facts of a dialect.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Its name on the command line and in results.
+    /// The name on the command line and in results.
     pub name: &'static str,
     /// Other names under which it may be asked for.
     pub aliases: &'static [&'static str],
@@ -95,7 +95,7 @@ impl Facts {
 /// How throng's own server is told which room a client is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OwnRoom {
-    /// By the parameter `room` of the query.
+    /// The room is named by the parameter `room` of the query.
     Query,
     /// By the flag of this name, which is then this.
     Flag(&'static str, &'static str),
@@ -160,13 +160,13 @@ pub struct AppRules {
 /// How a client joins a room: what a protocol calls it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Joins {
-    /// By a message of the app's own.
+    /// Clients join by a message of the app's own.
     Message,
-    /// By a topic (phoenix).
+    /// Clients join a topic (phoenix).
     Topic,
-    /// By a subscription to a channel with parameters (actioncable).
+    /// Clients subscribe to a channel with parameters (actioncable).
     Channel,
-    /// By a message, or by connecting to a namespace (socketio).
+    /// Clients join by a message, or by connecting to a namespace (socketio).
     Namespace,
 }
 

@@ -1,4 +1,4 @@
-//! Why a connection failed: small, `Copy`, countable by kind.
+//! The causes of failed connections: small, `Copy`, countable by kind.
 
 mod coding;
 mod event_stream;
@@ -10,8 +10,8 @@ pub use coding::Coding;
 pub use event_stream::{Media, StreamReason};
 pub use http2::{ErrorCode, Http2Reason};
 
-/// Why a session gave up on its peer. The connection is of no further use; anything the peer should still be
-/// told (a close frame, an HTTP error) is already in the output.
+/// The cause why a session gave up on its peer. The connection is of no further use; anything the peer should
+/// still be told (a close frame, an HTTP error) is already in the output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {
     /// A request was answered with this HTTP status instead of the one expected: 101 for an upgrade.
@@ -34,14 +34,14 @@ pub enum Failure {
     BodyTooLarge,
     /// The answer to a request of the login has another status than was expected.
     LoginRefused {
-        /// Its number, from 0.
+        /// The request's number, from 0.
         request: u8,
         /// The status of its answer.
         status: u16,
     },
     /// The answer to a request of the login has not in it what is to be kept of it.
     LoginNoMatch {
-        /// Its number, from 0.
+        /// The request's number, from 0.
         request: u8,
         /// The number of the value to keep, from 0.
         keep: u8,
@@ -49,20 +49,20 @@ pub enum Failure {
     /// The answer to a request of the login is encoded, so that what is to be kept of its body cannot be
     /// found.
     LoginEncoded {
-        /// Its number, from 0.
+        /// The request's number, from 0.
         request: u8,
         /// How.
         coding: Coding,
     },
     /// A request of the login is redirected over and over, or to where this client has no connection.
     LoginRedirects {
-        /// Its number, from 0.
+        /// The request's number, from 0.
         request: u8,
     },
     /// The answer to a request of the login is larger than any page, or sets more cookies than a head has
     /// room for.
     LoginTooLarge {
-        /// Its number, from 0.
+        /// The request's number, from 0.
         request: u8,
     },
     /// The server role refused an upgrade with this HTTP status.

@@ -1,16 +1,16 @@
 //! Flags of a protocol: its folder declares it here, and command lines, files and plans are made of that.
 
-/// One thing to choose.
+/// A flag of a protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flag {
-    /// Its name, on the command line behind two dashes. Several protocols may have one of the same name and
-    /// kind.
+    /// The flag's name, on the command line behind two dashes. Several protocols may have a flag of the same
+    /// name and kind.
     pub name: &'static str,
     /// The name of its value in help; empty for a switch.
     pub value_name: &'static str,
-    /// Its help text, in lower case and without a full stop.
+    /// The flag's help text, in lower case and without a full stop.
     pub help: &'static str,
-    /// Its default, as help shows it.
+    /// The flag's default, as help shows it.
     pub default: Option<&'static str>,
     /// The kind of its value.
     pub kind: FlagKind,
@@ -47,27 +47,27 @@ pub enum FlagKind {
 pub(crate) const TRANSPORT: &str = "transport";
 
 impl Flag {
-    /// One with any text for its value.
+    /// A flag with any text for its value.
     pub(crate) const fn text(name: &'static str, value_name: &'static str, help: &'static str) -> Flag {
         Flag { name, value_name, help, default: None, kind: FlagKind::Text }
     }
 
-    /// One with text for its value that may be each client's own.
+    /// A flag with text for its value that may differ for each client.
     pub(crate) const fn own_text(name: &'static str, value_name: &'static str, help: &'static str) -> Flag {
         Flag { kind: FlagKind::OwnText, ..Flag::text(name, value_name, help) }
     }
 
-    /// One with JSON for its value.
+    /// A flag with JSON for its value.
     pub(crate) const fn json(name: &'static str, help: &'static str) -> Flag {
         Flag { kind: FlagKind::Json, ..Flag::text(name, "JSON", help) }
     }
 
-    /// One with a secret for its value, which is JSON.
+    /// A flag with a secret for its value, which is JSON.
     pub(crate) const fn secret_json(name: &'static str, help: &'static str) -> Flag {
         Flag { kind: FlagKind::Secret, ..Flag::text(name, "JSON", help) }
     }
 
-    /// One with a number from `min` to `max` for its value.
+    /// A flag with a number from `min` to `max` for its value.
     pub(crate) const fn number(
         name: &'static str,
         value_name: &'static str,
@@ -78,17 +78,17 @@ impl Flag {
         Flag { kind: FlagKind::Number { min, max }, ..Flag::text(name, value_name, help) }
     }
 
-    /// One without a value.
+    /// A flag without a value.
     pub(crate) const fn switch(name: &'static str, help: &'static str) -> Flag {
         Flag { kind: FlagKind::Switch, ..Flag::text(name, "", help) }
     }
 
-    /// One with a length of time for its value.
+    /// A flag with a length of time for its value.
     pub(crate) const fn time(name: &'static str, help: &'static str, default_ns: u64) -> Flag {
         Flag { kind: FlagKind::Time(default_ns), ..Flag::text(name, "TIME", help) }
     }
 
-    /// One with a number of bytes for its value.
+    /// A flag with a number of bytes for its value.
     pub(crate) const fn size(name: &'static str, help: &'static str, default: u64) -> Flag {
         Flag { kind: FlagKind::Size(default), ..Flag::text(name, "SIZE", help) }
     }

@@ -30,10 +30,10 @@ const TOKEN_CHARS: usize = 20;
 const CHANCE_CHARS: usize = 10;
 const EPOCH_CHARS: usize = 4;
 
-/// How much a room keeps.
+/// The messages that a room keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Its latest messages.
+    /// The room keeps this number of its latest messages.
     Messages(u32),
     /// Messages of the last nanoseconds.
     Time(u64),
@@ -42,11 +42,11 @@ pub enum Keep {
 /// A fault of one message that is sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayFault {
-    /// It is forgotten.
+    /// True if the message is not sent again.
     pub forget: bool,
-    /// It is sent twice.
+    /// True if the message is sent twice to clients that come back.
     pub again: bool,
-    /// It changes places with the next.
+    /// True if the message changes places with the next.
     pub swap: bool,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Missed {
 }
 
 impl History {
-    /// Nothing yet. Nothing goes wrong unless `replay_faults` says so.
+    /// An empty history. `replay_faults` gives the faults of messages that are sent again.
     pub fn new(keep: Keep, replay_faults: impl Fn(u64) -> ReplayFault + Send + Sync + 'static) -> History {
         let (own, state, sessions) = (RandomState::new(), Mutex::default(), Mutex::default());
         History { keep, replay_faults: Box::new(replay_faults), own, state, sessions }

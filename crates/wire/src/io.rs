@@ -55,9 +55,9 @@ pub enum AnswerPart {
 /// Results of sending a message through a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sending {
-    /// It is on its way.
+    /// The message is on its way.
     Out,
-    /// It waits within the session, which says when it goes out.
+    /// The message waits within the session, which reports when it is sent.
     Waits {
         /// For the answer to another, as many as may be under way on its connection; not just for its
         /// connection.
@@ -68,15 +68,16 @@ pub enum Sending {
 /// Outcomes of a message within a session: what came of a request that did not go out as it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestOutcome {
-    /// It waited, and goes out now; its stamp says when.
+    /// The message has waited, and is sent now; its stamp shows when.
     Sent {
         /// Bytes on the wire.
         bytes: u32,
     },
-    /// Its connection ended before it was answered, and it may not be sent again: it is not idempotent (RFC
-    /// 9110 §9.2.2).
+    /// The message's connection ended before the answer, and the message may not be sent again: it is not
+    /// idempotent (RFC 9110 §9.2.2).
     Dropped,
-    /// It will have no answer, and the connection serves others: its stream has failed (RFC 9113 §5.4.2).
+    /// The message will have no answer, and the connection serves others: its stream has failed (RFC 9113
+    /// §5.4.2).
     Failed(Failure),
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Link<'a, P, I> {
     pub(crate) identities: &'a Identities,
     /// The values this client was given at its login.
     pub(crate) kept: &'a Kept,
-    /// For protocols with heartbeats and deadlines.
+    /// The time, for protocols with heartbeats and deadlines.
     pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
@@ -35,12 +35,12 @@ impl<'a, P, I: Io> Link<'a, P, I> {
         Filling::of(self.identities.context(self.io.client(), self.now_ns, self.kept))
     }
 
-    /// Says what is no message of the app's.
+    /// Sends a text that is not a message of the app.
     pub(crate) fn say(&mut self, text: &Template) {
         self.say_marked(text, Mark::NONE);
     }
 
-    /// Says what is no message of the app's, with a mark that may announce this client.
+    /// Sends a text that is not a message of the app, with a mark that may announce this client.
     pub(crate) fn say_marked(&mut self, text: &Template, mark: Mark<'_>) {
         let filling = Filling { mark, ..self.filling() };
         self.sender.message(self.io, true, |out| text.write(out, &filling, 0));
@@ -78,7 +78,7 @@ impl<'a, P, I: Io> HttpLink<'a, P, I> {
 /// The link that a server's side acts through.
 pub(crate) struct ServerLink<'a, I> {
     pub(crate) cfg: &'a ServerConfig,
-    /// For protocols with heartbeats and deadlines.
+    /// The time, for protocols with heartbeats and deadlines.
     pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
@@ -105,7 +105,7 @@ impl<I: Io> ServerLink<'_, I> {
         Failure::BadMessage
     }
 
-    /// Has a text that is made of parts sent to everyone in a room.
+    /// Has a text that is made of parts sent to every member of a room.
     pub(crate) fn broadcast(&mut self, room: Room, parts: &[&[u8]], on: &mut impl OnServerEvent) {
         let out = self.io.out(0);
         let start = out.len();

@@ -158,7 +158,7 @@ impl Options {
         Template::of_fields(&self.shared_fields())
     }
 
-    /// All of these, name by name.
+    /// All fields, name by name.
     pub(crate) fn fields(&self) -> Result<Vec<(String, Template)>, BadOption> {
         Ok([self.shared_fields(), self.own_fields()?].concat())
     }
@@ -177,7 +177,7 @@ impl Options {
         origin.into_iter().chain(authorization).collect()
     }
 
-    /// All that lets the client in, in every form in which it goes over the wire: a server may quote it.
+    /// All credentials of the client, in every form in which they are sent: a server may quote them.
     pub fn secrets(&self) -> Vec<Secret> {
         let mut secrets = secret::in_place(self.path.reveal());
         if let Some((user, password)) = &self.basic_auth {

@@ -23,7 +23,7 @@ impl Answer {
         self.wire_bytes = self.wire_bytes.saturating_add(bytes);
     }
 
-    /// Its head is in.
+    /// Handles the head of the answer, which is complete.
     pub(crate) fn handle_status(&mut self, http: &HttpOptions, status: u16) {
         self.status = status;
         if !http.is_expected(status) {

@@ -84,7 +84,7 @@ pub(crate) struct BodyKind {
 }
 
 impl BodyKind {
-    /// Looks at a field of the head: of several that name the same, the first counts.
+    /// Handles a field of the head: of several with the same name, the first counts.
     pub(crate) fn handle_field(&mut self, name: &[u8], value: &[u8]) {
         if name.eq_ignore_ascii_case(b"content-type") {
             self.media.get_or_insert(StreamForm::of_media(value));

@@ -123,7 +123,7 @@ impl Session {
         self.speak(context, io, on);
     }
 
-    /// Says what the app's script has to say.
+    /// Sends the messages of the app's script that are due.
     pub(super) fn speak(
         &mut self,
         context: &mut SessionContext<'_>,

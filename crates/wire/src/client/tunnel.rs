@@ -88,7 +88,7 @@ enum State {
 pub(super) struct Inside<'a> {
     io: &'a mut dyn Io,
     said: &'a mut Vec<u8>,
-    /// It has asked for another connection.
+    /// True if the client has asked for another connection.
     has_left: bool,
 }
 
@@ -143,7 +143,7 @@ impl Tunnel {
         }
     }
 
-    /// Has the client inside do something, and sends what it says.
+    /// Has the client inside do something, and sends its output.
     pub(super) fn act<T>(&mut self, io: &mut impl Io, act: impl FnOnce(&mut Inside<'_>) -> T) -> T {
         self.flush(io);
         let ((result, has_left), fits) = self.said.add(|said| {

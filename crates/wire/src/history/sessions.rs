@@ -65,7 +65,7 @@ impl Sessions {
         self.bytes += session.bytes();
     }
 
-    /// It is alive.
+    /// Notes that a session is alive.
     pub(crate) fn touch(&mut self, name: &[u8], now_ns: u64) {
         if let Some(session) = self.by_name.get_mut(name) {
             session.alive_ns = now_ns;

@@ -50,7 +50,7 @@ impl Cookies {
         self.0 = (!others.is_empty()).then(|| others.join(BETWEEN).into());
     }
 
-    /// These cookies, and another server's that have other names.
+    /// Joins these cookies with those of another server that have other names.
     pub(crate) fn and(&self, others: &Cookies) -> Cookies {
         let added = others.pairs().filter(|pair| self.get(name_of(pair)).is_none());
         let all: Vec<&str> = self.pairs().chain(added).collect();

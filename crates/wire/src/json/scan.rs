@@ -60,7 +60,7 @@ impl<'a> Scan<'a> {
         word
     }
 
-    /// One value, as it is written.
+    /// Reads one value, and gives it as it is written.
     pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
         self.peek()?;
         let (start, mut depth) = (self.at, 0usize);

@@ -33,7 +33,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Its head, which has been judged before.
+    /// The answer's head, which has been checked before.
     pub(super) fn response(&self) -> Result<Response<'_>, Failure> {
         Response::parse(&self.head, self.lines)
     }

@@ -18,10 +18,10 @@ pub(crate) struct Steps {
     shared: Template,
 }
 
-/// One of them.
+/// One step of a login.
 pub(super) struct Step {
     pub(super) request: LoginRequest,
-    /// Its own field lines, the cookies among them.
+    /// The step's own field lines, the cookies among them.
     own: Template,
     /// Values to keep of its answer: their numbers and places.
     pub(super) finds: Vec<(u16, Find)>,

@@ -11,7 +11,7 @@ pub(super) struct Arcs {
     lasts: Vec<u32>,
     /// For each of the parts of equal length into which the circle is cut, the arc in which it begins.
     starts: Vec<u32>,
-    /// By how many bits a position is above its part.
+    /// The number of bits by which a position is shifted to give its part.
     shift: u32,
 }
 

@@ -18,7 +18,7 @@ use super::arcs::{Arcs, GOLDEN};
 pub enum Division {
     /// Each `people` whose numbers follow each other have `rooms` rooms, as equal as can be.
     Even {
-        /// At least as many as `rooms`.
+        /// The number of people; at least as many as `rooms`.
         people: NonZero<u32>,
         /// Rooms of these people.
         rooms: NonZero<u32>,

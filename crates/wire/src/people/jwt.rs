@@ -40,10 +40,10 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Each.
+    /// All algorithms.
     pub const ALL: [Algorithm; 3] = [Algorithm::Hs256, Algorithm::Rs256, Algorithm::Es256];
 
-    /// Its name in the head of a token.
+    /// The algorithm's name in the head of a token.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Hs256 => "HS256",

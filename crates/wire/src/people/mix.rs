@@ -28,7 +28,7 @@ struct ByRole {
     role_assignment: RoleAssignment,
     /// Workers of the run, which a client's number in it follows from.
     workers: u32,
-    /// By role: the kinds that it says, and the share of each.
+    /// The kinds of messages that each role sends, and the share of each kind.
     says: Vec<(Vec<usize>, Arcs)>,
 }
 

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 /// A role: a share of the users, who send the same kinds of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleKind {
-    /// Its name.
+    /// The role's name.
     pub name: String,
-    /// Its share of the people, of whatever these add up to.
+    /// The role's share of the people: its part in the sum of all roles' shares.
     pub share: u32,
     /// How often its people together say a message of each kind, of whatever this adds up to over all roles;
     /// 0: never.

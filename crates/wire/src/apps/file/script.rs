@@ -13,10 +13,10 @@ pub(super) const USABLE: u16 = u16::MAX;
 /// Most questions that wait for their answer while a server asks on without letting go.
 const QUESTIONS_MAX: usize = 1024;
 
-/// One client's place in it.
+/// One client's progress in the script.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    /// The protocol lets the app speak.
+    /// True if the protocol lets the app send messages.
     pub(super) is_ready: bool,
     /// The step of the opening that is under way; [`USABLE`] after the last.
     pub(super) step: u16,
@@ -65,12 +65,12 @@ impl Script {
         Script { step: USABLE, ..Script::default() }
     }
 
-    /// The app may speak.
+    /// Handles that the app may send messages.
     pub(crate) fn handle_ready(&mut self) {
         self.is_ready = true;
     }
 
-    /// Something came that is to be answered.
+    /// Handles a message that must be answered.
     pub(super) fn handle_question(&mut self, answer: usize) {
         let questions = &mut self.extras.get_or_insert_default().questions;
         if questions.len() < QUESTIONS_MAX {

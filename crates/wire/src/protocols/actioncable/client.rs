@@ -30,12 +30,12 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// One client's subscriptions: eight bytes in a connection, where nothing has to be known of them.
 #[derive(Debug, Default)]
 pub(crate) enum Client {
-    /// Nothing was said yet.
+    /// No message was exchanged yet.
     #[default]
     New,
-    /// All are confirmed, in the plain protocol.
+    /// All subscriptions are confirmed, in the plain protocol.
     Usable,
-    /// On the way there; in the extended protocol, for good.
+    /// Some subscriptions are not confirmed yet; in the extended protocol the client stays in this state.
     Held(Box<Held>),
 }
 
@@ -43,8 +43,7 @@ pub(crate) enum Client {
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     stage: Stage,
-    /// In the extended protocol, what it takes to go on with this session elsewhere, or was taken along from
-    /// there.
+    /// The data for resuming this session on another connection, in the extended protocol.
     known: Option<Resumption>,
 }
 
@@ -52,7 +51,7 @@ pub(crate) struct Held {
 enum Stage {
     #[default]
     Greeting,
-    /// These subscriptions are confirmed, by their place among all.
+    /// The client is subscribing: these subscriptions are confirmed, by their place among all.
     Subscribing(Vec<usize>),
     Usable,
 }
@@ -243,7 +242,7 @@ impl Client {
         self.find_usable(parts, on);
     }
 
-    /// One of its subscriptions is confirmed.
+    /// Handles the confirmation of a subscription.
     fn handle_confirmed(&mut self, parts: &Parts, at: usize, on: &mut impl ProtocolHandler) {
         if let Client::Held(held) = self
             && let Stage::Subscribing(confirmed) = &mut held.stage
@@ -280,7 +279,8 @@ impl Client {
     }
 }
 
-/// Why the server disconnects a client (`ActionCable::INTERNAL[:disconnect_reasons]`).
+/// The rejection for the server's reason to disconnect a client
+/// (`ActionCable::INTERNAL[:disconnect_reasons]`).
 fn rejection_of(reason: &[u8]) -> Rejection {
     match reason {
         b"unauthorized" => Rejection::Unauthorized,

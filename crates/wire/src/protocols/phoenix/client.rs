@@ -27,7 +27,8 @@ use crate::stamp::{self, Found};
 use crate::template::{Filling, Mark};
 use crate::ws::receiver::Message;
 
-/// As often as phoenix.js. Phoenix gives up a client that is silent for twice that long.
+/// The time between two heartbeats, the same as that of phoenix.js. Phoenix gives up a client that is silent
+/// for twice this time.
 const HEARTBEAT_INTERVAL_NS: u64 = 30_000_000_000;
 
 /// One client's channels.

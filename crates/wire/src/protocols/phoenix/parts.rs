@@ -35,9 +35,9 @@ pub(super) const ACCEPTED: &[u8] = br#","status":"ok"}]"#;
 /// How messages are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Version {
-    /// As objects.
+    /// Messages are objects.
     V1,
-    /// As arrays, or binary.
+    /// Messages are arrays, or binary.
     V2,
 }
 
@@ -61,7 +61,7 @@ impl Version {
 /// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// One at least.
+    /// The client's topics; at least one.
     pub(super) topics: Vec<Topic>,
     pub(super) heartbeat: Vec<u8>,
     version: Version,

@@ -273,7 +273,7 @@ impl Connection {
         self.end(link, &topic, "phx_error");
     }
 
-    /// Says that a channel is over.
+    /// Tells the client that a channel has ended.
     fn end<I: Io>(&self, link: &mut ServerLink<'_, I>, topic: &Topic, event: &str) {
         link.sender.message(link.io, true, |out| {
             write(out, self.version, [&topic.join_ref, &topic.join_ref], &topic.name, event, EMPTY);

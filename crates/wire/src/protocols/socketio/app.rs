@@ -96,7 +96,7 @@ impl App {
         self.greeting.is_some()
     }
 
-    /// Says the event that follows a connect.
+    /// Sends the event that follows a connect.
     pub(crate) fn greet(&mut self, out: &mut impl PacketOutput) {
         if let Some(packet) = self.greeting.take() {
             out.text(&[&packet]);
@@ -127,7 +127,7 @@ impl App {
         self.places.all(at).map(|room| out.room(NAMESPACES[at]).within(room)).collect()
     }
 
-    /// Says which rooms the session leaves and joins.
+    /// Reports the rooms that the session leaves and joins.
     fn tell(at: usize, moved: Move, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
         let within = |room| out.room(NAMESPACES[at]).within(room);
         if let Some(room) = moved.left.map(within) {

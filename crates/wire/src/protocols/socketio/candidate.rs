@@ -92,7 +92,7 @@ impl Candidate {
         Ok(true)
     }
 
-    /// It may go on.
+    /// Handles that the connection was admitted.
     pub(crate) fn handle_admitted(&mut self) {
         self.probed = self.asked.take() == Some(Verb::Probe);
     }
@@ -102,7 +102,7 @@ impl Candidate {
         self.asked.is_some()
     }
 
-    /// All messages that wait.
+    /// Takes all messages that wait.
     pub(crate) fn take_waiting(&mut self) -> VecDeque<(bool, Vec<u8>)> {
         std::mem::take(&mut self.waiting)
     }

@@ -14,7 +14,7 @@ pub(super) struct Places<const NAMESPACES: usize> {
     first: [u64; NAMESPACES],
     /// True where the first room was joined, and is not the URL's.
     has_joined: [bool; NAMESPACES],
-    /// Each with the place of its namespace.
+    /// The further rooms, each with the place of its namespace.
     #[allow(clippy::box_collection)] // 8 bytes in a session, not 24
     further: Option<Box<Vec<(usize, u64)>>>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Move {
 }
 
 impl<const NAMESPACES: usize> Places<NAMESPACES> {
-    /// In this room of each namespace.
+    /// Makes the places of a session that is in this room of each namespace.
     pub(super) fn new(room: u64) -> Self {
         Self { first: [room; NAMESPACES], has_joined: [false; NAMESPACES], further: None }
     }
@@ -49,7 +49,7 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
         self.has_joined[at] && self.all(at).any(|other| other == room)
     }
 
-    /// It joins a room; nothing happens where it is already, or is in too many.
+    /// Joins a room; does nothing if the session is in it already, or is in too many rooms.
     pub(super) fn join(&mut self, at: usize, room: u64) -> Move {
         if !std::mem::replace(&mut self.has_joined[at], true) {
             let left = std::mem::replace(&mut self.first[at], room);

@@ -32,11 +32,11 @@ use crate::template::Values;
 enum PayloadKind {
     /// A refusal.
     Event(Event),
-    /// Something to answer or to ignore, or told already.
+    /// A message to answer or to ignore, or one that has been reported already.
     Nothing,
     /// A message that the opening or a visit waited for.
     Awaited,
-    /// None of these.
+    /// A message of no known kind.
     Unknown,
 }
 
