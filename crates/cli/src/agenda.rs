@@ -23,11 +23,11 @@ pub(crate) struct Agenda {
 
 /// The next step, or the end.
 pub(crate) enum Next {
-    /// This step.
+    /// A step is to be run.
     Step(StepOrder),
-    /// Nothing: the run is at its end. With a note, that is not the end of its course.
+    /// The run has ended. With a note, it has not come to the end of its course.
     Over(Option<Caveat>),
-    /// Nothing, because the user has interrupted. The rest is still to be done.
+    /// The user has interrupted the run. The rest is still to be done.
     Interrupted,
 }
 
@@ -87,7 +87,7 @@ impl Agenda {
     }
 }
 
-/// Not even the first step has room.
+/// Makes the failure of a run whose first step already has too many clients.
 fn too_many_at_first(clients: u64, clients_max: u64, remedy: &str) -> Failure {
     let (clients, most) = (count(clients), count(clients_max));
     let why = format!(

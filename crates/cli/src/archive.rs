@@ -117,8 +117,8 @@ pub(crate) struct RunArchive {
 }
 
 impl RunArchive {
-    /// As the flags say. A store that was named is tried now, so that a bad one is known before anything is
-    /// measured.
+    /// Makes the archive that the flags demand. A store that was named is tried now, so that a bad store is
+    /// known before anything is measured.
     pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
         let is_named = args.store.is_some();
         let path = args.store.clone().or_else(store::default_path).filter(|_| !args.no_store);

@@ -20,7 +20,7 @@ const STOP_MAX: Duration = Duration::from_secs(2);
 /// A reference server that lives as long as this value.
 pub(crate) struct BuiltIn {
     process: Child,
-    /// Its URL.
+    /// The server's URL.
     pub(crate) url: String,
 }
 
@@ -56,7 +56,7 @@ impl BuiltIn {
         Ok(built_in)
     }
 
-    /// Its process.
+    /// The server's process.
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }

@@ -62,7 +62,7 @@ impl Work {
         }
     }
 
-    /// As people read it.
+    /// The name that users read.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Work::Connects => "connects",
@@ -72,7 +72,7 @@ impl Work {
         }
     }
 
-    /// How much of it a step did each second.
+    /// The amount of this work that a step did each second.
     pub(crate) fn per_s(self, step: &Step) -> Option<f64> {
         match self {
             Work::Connects => step.rates.connects_per_s,
@@ -93,16 +93,16 @@ pub(crate) struct Fingerprint {
     kernel: String,
 }
 
-/// The most of something that was reached.
+/// The highest rate of some work that was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ceiling {
     pub(crate) per_s: f64,
-    /// The generator had CPU left: its ceiling is higher.
+    /// True if the generator had CPU left: its ceiling is higher.
     pub(crate) at_least: bool,
 }
 
 impl Fingerprint {
-    /// This program's, here.
+    /// Reads the identity of this program on this machine.
     pub(crate) fn read() -> Self {
         let machine = Machine::read();
         Self {

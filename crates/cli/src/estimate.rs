@@ -7,11 +7,12 @@ use load::{Census, Load, Rooms, Until, Workload};
 
 /// A forecast assumes a server that delivers this many messages per second, and is overloaded by more.
 const DELIVERIES_PER_S: f64 = 100_000.0;
-/// The server that it assumes accepts this many connections per second.
+/// The number of connections per second that the assumed server accepts.
 const CONNECTIONS_PER_S: f64 = 10_000.0;
-/// The time of a step besides its load: its clients are gathered before it, and what is under way after it.
+/// The time of a step besides its load: clients connect before the load, and messages under way arrive after
+/// it.
 const STEP_S: f64 = 1.0;
-/// No course is longer; what is beyond it is not worth waiting for.
+/// The most steps of a course that are estimated: no user waits for a longer course.
 const STEPS_MAX: usize = 10_000;
 
 /// The steps that a verb is about to take.
@@ -20,12 +21,12 @@ pub(crate) struct Estimate {
     workload: Workload,
     rooms: Rooms,
     connections_per_s: f64,
-    /// A closed loop ends its walk when a round trip takes longer.
+    /// The round trip in seconds beyond which a closed loop ends its course.
     limit_s: f64,
 }
 
 impl Estimate {
-    /// These steps of that workload, connecting as fast as the server allows.
+    /// Estimates the steps of a course for a workload whose clients connect as fast as the server allows.
     pub(crate) fn new(course: Course, workload: Workload) -> Self {
         let rooms = Rooms::default();
         Self { course, workload, rooms, connections_per_s: CONNECTIONS_PER_S, limit_s: f64::INFINITY }

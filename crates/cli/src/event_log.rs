@@ -74,7 +74,7 @@ impl EventLog {
     }
 }
 
-/// Says once that no more is written.
+/// Reports once that nothing more is written.
 fn tell_failure(is_told: &mut bool, path: &Path, totals: &Totals) {
     if let Some(why) = totals.failure.as_ref().filter(|_| !*is_told) {
         *is_told = true;

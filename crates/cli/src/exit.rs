@@ -54,7 +54,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why nothing came of it: a key and a flag for programs, a text for people.
+/// The failure of a command: a key and a flag for programs, a text for users.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
@@ -74,7 +74,7 @@ impl Failure {
         }
     }
 
-    /// Something outside is; `key` names what was attempted.
+    /// Makes a failure caused by something outside throng; `key` names the attempted action.
     pub(crate) fn could_not(key: &str, what: impl Display, why: impl Display) -> Self {
         Self {
             exit: Exit::CouldNotRun,

@@ -23,7 +23,7 @@ use push::Push;
 use stream::Stream;
 pub(crate) use stream::is_stdout;
 
-/// All that want to be told.
+/// All exports of a run.
 #[derive(Default)]
 pub(crate) struct Exports {
     measures: Measures,
@@ -35,7 +35,8 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// As the flags ask for; what cannot be opened is known before anything is measured.
+    /// Opens the exports that the flags ask for, so that one that cannot be opened is known before anything
+    /// is measured.
     pub(crate) fn new(args: &RunArgs, run: &Run) -> Result<Self, Failure> {
         let ways = [
             (otlp::way(), &args.otlp),

@@ -72,7 +72,7 @@ impl FlapArgs {
         Self { no_session_resume: true, ..self }
     }
 
-    /// These, and of what they do not say what the others do.
+    /// These flags, with those of `others` where a flag was not given.
     pub(crate) fn or(&self, others: FlapArgs) -> Self {
         Self {
             flap: self.flap.or(others.flap),
@@ -94,8 +94,8 @@ impl FlapArgs {
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
 
-    /// These, or where nothing is said, what an audit does: connections that last 10 to 20 seconds and end in
-    /// each way, and absences of two seconds.
+    /// These flags, with an audit's defaults where a flag was not given: connections that last 10 to 20
+    /// seconds and end in each way, and absences of two seconds.
     pub(crate) fn or_usual(mut self) -> Self {
         const S: u64 = 1_000_000_000;
         self.flap.get_or_insert(Times { up_ns_min: 10 * S, up_ns_max: 20 * S, away_ns: Some(2 * S) });
@@ -138,7 +138,7 @@ impl FlapArgs {
     }
 }
 
-/// Why nothing is said of delivery, of steps in which clients were to lose their connections.
+/// The cause why delivery is not judged in steps in which clients were to lose their connections.
 pub(crate) fn why_nothing_is_said(steps: &[Step]) -> Option<Caveat> {
     // Where the user ended all of them, that is why.
     if steps.iter().all(Step::was_interrupted) || Delivery::of(steps).is_some() {

@@ -19,7 +19,7 @@ believe the number? Three things to try:
 Every command is in throng --help, the usual flags of one in throng echo -h.
 ";
 
-/// All verbs, by what they are for: `throng -h`.
+/// The text of `throng -h`: all verbs, by their purpose.
 pub(crate) const OVERVIEW: &str = "\
 How much does your realtime server hold, where does it break, and can you
 believe the number?

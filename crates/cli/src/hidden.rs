@@ -12,8 +12,8 @@ use crate::exit::{Exit, Failure};
 pub(crate) const CHILD: &str = "child-agent";
 /// The guard of a server that throng has started.
 pub(crate) const GUARD: &str = "guard";
-/// Says that the command line comes over standard input. The real one is for lists of processes, and has no
-/// secrets.
+/// The argument that makes a process read its command line from standard input, so that lists of processes
+/// show no secrets.
 pub(crate) const WORDS: &str = "from-stdin";
 
 /// The command that starts a child process.

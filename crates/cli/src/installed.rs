@@ -10,7 +10,8 @@ use crate::stderr;
 
 /// The folder of targets.
 const TARGETS: &str = "targets";
-/// Their places, from the program's folder: of a package (`/usr/bin`, Homebrew's `bin`), and of the tarball.
+/// The places of installed files, relative to the program's folder: for a package (`/usr/bin`, Homebrew's
+/// `bin`), and for the tarball.
 const PLACES: [&str; 2] = ["../share/throng", "share"];
 
 /// The folder of that name (`targets`, `suites`) in the working directory or the nearest above it, else the

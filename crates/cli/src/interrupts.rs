@@ -10,7 +10,7 @@ use net::signals::Interrupts;
 use crate::exit::{Exit, Failure};
 use crate::screen;
 
-/// After a second interrupt, the run has this long to save what there is. Then the process ends, whatever it
+/// The time that the run has to save its results after a second interrupt. Then the process ends, whatever it
 /// waits for; at once if it is interrupted a third time.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often it is looked for a third time.

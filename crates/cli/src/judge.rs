@@ -13,7 +13,7 @@ use crate::request::{Limits, Request};
 /// Judges the steps of a run.
 pub(crate) struct Judge {
     limits: Limits,
-    /// They hold without being asked for.
+    /// Limits that are judged without being asked for.
     standing: Vec<Limit>,
     is_storm: bool,
     quantile: f64,

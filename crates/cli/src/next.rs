@@ -30,12 +30,12 @@ const CLIENTS_MAX: u64 = 10_000;
 /// The share of what a closed loop reached that an open one can be expected to hold.
 const HELD_SHARE: f64 = 0.8;
 
-/// Something to do, and how.
+/// A next step for the user, and the way to take it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Next {
-    /// Its stable name.
+    /// The stable name of the step.
     key: &'static str,
-    /// Its purpose: `find the limit`.
+    /// The purpose of the step: `find the limit`.
     what: String,
     /// The words to type, where a command does it.
     words: Option<Vec<String>>,
@@ -360,8 +360,8 @@ fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(Line::of(run)?.with_clients(clients / 2)?.to("try_fewer", "try half as many:"))
 }
 
-/// As many samples as are needed, and a fifth more for what comes late. A longer time brings messages, and no
-/// handshakes.
+/// Proposes a run with as many samples as are needed, and a fifth more for late ones. A longer time brings
+/// more messages, but no more handshakes.
 fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let has_more = run.scenario.facts().has_messages && conclusion.status() == Status::Passed;
     let step = heaviest_kept(run).filter(|_| has_more)?;

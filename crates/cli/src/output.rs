@@ -34,7 +34,7 @@ pub(crate) fn check_open() -> Result<(), Failure> {
     if pipe::stdout_was_closed() { Err(not_written("it is closed")) } else { Ok(()) }
 }
 
-/// Why something is not on standard output.
+/// Makes the failure of writing to standard output.
 pub(crate) fn not_written(why: impl Display) -> Failure {
     Failure::could_not("write_stdout", "write to standard output", why)
 }

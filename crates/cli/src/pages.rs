@@ -33,7 +33,7 @@ enum Place {
 }
 
 impl Pages {
-    /// As the flags say.
+    /// Makes the pages that the flags ask for.
     pub(crate) fn new(args: &RunArgs) -> Self {
         let data = || Some(Place::Data(data_dir()?));
         let place = match &args.out {
@@ -98,7 +98,7 @@ fn page(directory: &Path, run: &Run) -> PathBuf {
     directory.join(format!("{}.html", run.id))
 }
 
-/// On standard error, for standard output belongs to --format.
+/// Prints a page's path on standard error, because standard output belongs to --format.
 fn name(path: &Path) {
     stderr::line(format_args!("throng: report {}", path.display()));
 }

@@ -1,5 +1,5 @@
-//! One client tries first: what would stop all of them is told in a line, before anything is measured or
-//! kept.
+//! The trial of one client before a run: a fault that would stop all clients is reported in a line, before
+//! anything is measured or kept.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why the load makes no sense.
+/// The cause why the load makes no sense.
 struct Obstacle {
     /// `speaks_tls`, `speaks_` with a dialect, `status_` with a status, or the kind of the error.
     key: String,

@@ -8,7 +8,7 @@ use crate::exit::Failure;
 
 /// Files that a process needs besides its threads' and its clients'.
 pub(crate) const OTHER_FILES: u64 = 64;
-/// No process is given more threads, unless the user says so.
+/// The most threads of a process, unless the user asks for more.
 const THREADS_MAX: usize = 1_024;
 
 /// How many clients one process of `threads` threads may have.

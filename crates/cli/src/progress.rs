@@ -78,7 +78,7 @@ impl Live {
         }
     }
 
-    /// In the next step, servers are to be restarted.
+    /// Notes that servers are to be restarted in the next step.
     pub(crate) fn expect(&mut self, restarts: Restarts) {
         self.restarts = restarts;
     }

@@ -16,8 +16,8 @@ pub(crate) struct Rates {
     pub(crate) duration_ns: Option<u64>,
 }
 
-/// One rate, or pieces separated by commas: `RATE/TIME` holds a rate, `FROM..TO/TIME` goes from one to the
-/// other. The last may be without a time: then it lasts as long as the run.
+/// Parses one rate, or pieces separated by commas: `RATE/TIME` holds a rate, `FROM..TO/TIME` goes from one to
+/// the other. The last may be without a time: then it lasts as long as the run.
 pub(crate) fn rates(text: &str) -> Result<Rates, String> {
     let texts: Vec<&str> = text.split(',').collect();
     let (last, before) = texts.split_last().expect("a text has a part");
@@ -36,7 +36,7 @@ pub(crate) fn rates(text: &str) -> Result<Rates, String> {
     Ok(Rates { schedule, duration_ns: Some(schedule.duration_ns()) })
 }
 
-/// One rate all the time.
+/// A constant rate.
 pub(crate) fn constant(rate_per_s: f64) -> Rates {
     Rates { schedule: Schedule::constant(rate_per_s), duration_ns: None }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Request<'a> {
     pub(crate) args: &'a RunArgs,
     /// The verb.
     pub(crate) scenario: Scenario,
-    /// Its server.
+    /// The server of the run.
     pub(crate) target: Target,
     /// The workers' plan.
     pub(crate) plan: Plan,
@@ -45,7 +45,7 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Limits {
     /// The user's: a step that breaks one fails.
     pub(crate) asked: Vec<Limit>,
-    /// They end the course, or the level, but are no failure.
+    /// Limits that end the course, or the level, but are no failure.
     pub(crate) stop: Vec<Limit>,
 }
 

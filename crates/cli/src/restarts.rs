@@ -26,7 +26,7 @@ struct Running {
 }
 
 impl Restarts {
-    /// They begin `lead_ns` after the load does.
+    /// Makes restarts that begin `lead_ns` after the load does.
     pub(crate) fn new(commands: Vec<String>, lead_ns: u64) -> Self {
         Self { commands, lead_ns, running: None }
     }

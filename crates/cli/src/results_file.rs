@@ -7,7 +7,7 @@ use net::files::{self, Readers};
 use results::Run;
 use results::file::{self, Frame};
 
-/// One file, and how much of the run is in it.
+/// A results file, and the part of the run that is in it.
 #[derive(Debug)]
 pub(crate) struct ResultsFile {
     path: PathBuf,
@@ -29,7 +29,7 @@ impl ResultsFile {
         Self { path, written: None }
     }
 
-    /// Its path.
+    /// The file's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

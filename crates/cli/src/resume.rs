@@ -25,7 +25,7 @@ use crate::stderr;
 
 /// The flag, which the command line of the first part need not have had.
 const FLAG: &str = "--resume";
-/// One machine's memory differs from boot to boot by less than this part of it.
+/// The divisor of a machine's memory that gives the largest difference between two boots.
 const MEMORY_DIFFERENCE: u64 = 50;
 
 /// Holds the directory of `--out`, which is made now if it is not there, for this run: shared, or alone for

@@ -139,7 +139,7 @@ fn style(request: &Request<'_>) -> Style {
     Style { detail, words, ..terminal::style() }
 }
 
-/// Not one client could connect: there is nothing to report but why.
+/// Makes the failure of a run in which no client could connect: only the cause is reported.
 fn unreachable(run: &Run) -> Failure {
     let errors = &run.steps[0].errors;
     let main = errors.iter().max_by_key(|(_, error)| error.count);

@@ -43,7 +43,7 @@ pub(crate) struct Sink {
     closed: bool,
     /// The results are somewhere else, too.
     is_kept: bool,
-    /// Why the results file is not as the run is, until it is written again.
+    /// The cause why the results file is older than the run, until it is written again.
     behind: Option<Failure>,
     /// The first time that something else could not be written.
     unwritten: Option<Failure>,
@@ -102,7 +102,7 @@ impl Sink {
         run.verdict.trust.remove(0);
     }
 
-    /// Says what runs, and prints the steps of an earlier part, where text is printed as it comes.
+    /// Prints the header of the run, and the steps of an earlier part, where text is printed as it comes.
     pub(crate) fn begin(&mut self, run: &Run) {
         if self.format.is_text() {
             self.print(&self.printer.head(run));

@@ -31,7 +31,7 @@ const ATTEMPT_MAX: Duration = Duration::from_millis(1_500);
 pub(crate) struct Target {
     /// The URL, without a password: results are shared.
     pub(crate) url: String,
-    /// Its name, if it is known by one.
+    /// The target's name, if it has one.
     pub(crate) name: Option<String>,
     /// Keeps the built-in server alive.
     built_in: Option<BuiltIn>,

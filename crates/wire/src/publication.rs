@@ -10,7 +10,7 @@ use crate::json;
 use crate::room::Room;
 use crate::ws::frame::{self, Opcode};
 
-/// Before the room's name in a path.
+/// The beginning of a path, before the room's name.
 pub(crate) const PATH: &str = "/publish/";
 
 /// A message from outside.
@@ -48,7 +48,7 @@ impl<'a> Publication<'a> {
     }
 }
 
-/// Has a text in a frame sent to everyone in a room. The server's driver counts the message, once for all
+/// Has a text in a frame sent to every member of a room. The server's driver counts the message, once for all
 /// rooms.
 pub(crate) fn tell(room: Room, text: &[&[u8]], on: &mut impl OnServerEvent) {
     let mut frame = Vec::new();

@@ -93,7 +93,7 @@ macro_rules! parts {
         }
 
         impl DialectId {
-            /// Its facts.
+            /// The facts of the dialect.
             pub fn facts(self) -> &'static Facts {
                 match self {
                     $($(DialectId::$dialect)|+ => protocols::$module::$id::facts(self),)*

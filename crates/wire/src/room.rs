@@ -16,7 +16,7 @@ pub struct Room {
 const OF_SESSIONS: u64 = 1 << 63;
 const OF_READERS: u64 = 1 << 62;
 
-/// By which FNV multiplies.
+/// The number by which FNV multiplies.
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Room {

@@ -9,17 +9,17 @@ use std::ops::Range;
 
 use crate::stamp::{self, Numbers, Stamp};
 
-/// The place of the stamp in each of them.
+/// The place of the stamp in each message of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spot {
-    /// Bytes before it.
+    /// The number of bytes before the stamp.
     pub(crate) at: usize,
-    /// It is of the text form.
+    /// True if the stamp is in text form.
     pub(crate) is_text: bool,
 }
 
 impl Spot {
-    /// The spot when `bytes` bytes more come before it.
+    /// The spot if `bytes` further bytes come before the stamp.
     pub(crate) fn behind(self, bytes: usize) -> Spot {
         Spot { at: self.at + bytes, ..self }
     }

@@ -37,14 +37,15 @@ pub(crate) fn is_too_much(queued_bytes: usize, own_bytes: usize) -> bool {
 /// The outcome of a request; `W` is a session's signal to a connection.
 #[derive(Debug)]
 pub enum Answer<W> {
-    /// It is answered.
+    /// The request is answered.
     Whole,
-    /// It is kept open, in the place of whichever was before.
+    /// The request is kept open, in the place of one that was kept open before.
     Held,
-    /// It is answered, and there is a signal for [`Server::handle_answered`](crate::Server::handle_answered).
+    /// The request is answered, and there is a signal for
+    /// [`Server::handle_answered`](crate::Server::handle_answered).
     Told(W),
-    /// It is answered with a signal, and from now on the session lasts as long as the connection: when that
-    /// is gone, the session is to be told.
+    /// The request is answered with a signal, and from now on the session lasts as long as the connection:
+    /// when the connection is gone, the session must be told.
     Taken(W),
 }
 
@@ -80,11 +81,11 @@ pub(crate) enum PlainAnswer<S> {
     /// An empty answer that names the methods there are: to any other method (405, RFC 9110 §15.5.6), or to
     /// OPTIONS (204, §9.3.7).
     Methods(u16, &'static str),
-    /// This, already written.
+    /// An answer that is already written.
     Whole(Vec<u8>),
-    /// Its own body.
+    /// The request's own body.
     Echo(Box<AnswerHead>, Vec<u8>),
-    /// Whatever its session says.
+    /// An answer of the request's session.
     OfSession(Box<S>),
     /// An answer that depends on its body, which is a form.
     OfForm(Box<Form>),
@@ -122,7 +123,7 @@ pub(crate) trait Question: fmt::Debug + Sized {
         false
     }
 
-    /// Its session knows that its body was on its way.
+    /// Notes that the session knows that the request's body was on its way.
     fn set_begun(&mut self) {}
 
     /// Sets the date of an answer that was made without a session, by code without a clock.
@@ -142,7 +143,8 @@ pub(crate) struct SessionLink<'a, I> {
 pub(crate) trait ServerSession: fmt::Debug {
     /// A request, once its head is read.
     type Question: Question;
-    /// Its signal to a connection that asked, besides its output: a WebSocket may take it over.
+    /// The session's signal to a connection that asked, besides its output: a WebSocket may take the session
+    /// over.
     type SessionSignal: fmt::Debug;
 
     /// The session that a request opens, which it is then to be given.
@@ -183,7 +185,7 @@ pub(crate) trait ServerSession: fmt::Debug {
         false
     }
 
-    /// They are too many: the session ends, and its client is told when it asks.
+    /// Handles that too many bytes wait: the session ends, and its client is told when it asks.
     fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent);
 
     /// Returns whether it may be forgotten.

@@ -25,7 +25,7 @@ pub struct DialectOptions {
 }
 
 impl From<Settings> for DialectOptions {
-    /// Nothing else was chosen.
+    /// Makes options in which nothing else was chosen.
     fn from(settings: Settings) -> DialectOptions {
         DialectOptions { settings, ..DialectOptions::default() }
     }

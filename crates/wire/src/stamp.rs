@@ -34,7 +34,7 @@ pub struct Stamp {
     pub seq: u32,
     /// The intended send time, nanoseconds on the run's clock.
     pub intended_ns: u64,
-    /// How much later it was really sent.
+    /// The delay after which the message was really sent.
     pub lag: Lag,
 }
 
@@ -57,7 +57,7 @@ const LAG_BITS: u32 = 24;
 /// The result of a search for a stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// No trace of a stamp: the message is not ours.
+    /// There is no trace of a stamp: the message is not throng's.
     None,
     /// A stamp was here, but its bytes have changed.
     Corrupt,
@@ -65,13 +65,13 @@ pub enum Found {
     At {
         /// The stamp.
         stamp: Stamp,
-        /// Its offset in the bytes searched.
+        /// The stamp's offset in the searched bytes.
         offset: usize,
     },
 }
 
 impl Found {
-    /// This, or, where there was no trace, the stamp that is known by other means.
+    /// Gives this finding, or, where there was no trace, the stamp that is known by other means.
     pub(crate) fn or(self, known: Option<Stamp>) -> Found {
         match (self, known) {
             (Found::None, Some(stamp)) => Found::At { stamp, offset: 0 },
@@ -169,7 +169,7 @@ impl Stamp {
         text
     }
 
-    /// The same, of the text form.
+    /// Writes the stamp in text form.
     #[inline(always)]
     pub(crate) fn write_text(&self, text: &mut [u8; TEXT_BYTES]) {
         let (magic, hex) = text.split_at_mut(TEXT_MAGIC.len());
@@ -234,13 +234,13 @@ impl Numbers {
         u64::from(seq) << 32 | (mix(self.mixed ^ u64::from(seq)) >> 32 ^ u64::from(self.run_twice))
     }
 
-    /// As it stands in the binary form.
+    /// Gives the number in binary form.
     #[inline(always)]
     pub(crate) fn binary(self, seq: u32) -> [u8; NUMBER_BYTES] {
         self.number(seq).to_be_bytes()
     }
 
-    /// As it stands in the text form.
+    /// Gives the number in text form.
     #[inline(always)]
     pub(crate) fn text(self, seq: u32) -> [u8; 2 * NUMBER_BYTES] {
         let mut digits = [0; 2 * NUMBER_BYTES];
@@ -276,7 +276,7 @@ impl Lag {
         Lag(power << LAG_NUMBER_BITS | (units >> power) as u32)
     }
 
-    /// In nanoseconds.
+    /// The lag in nanoseconds.
     #[inline]
     pub fn ns(self) -> u64 {
         let number = u64::from(self.0 & ((1 << LAG_NUMBER_BITS) - 1));
@@ -286,7 +286,7 @@ impl Lag {
 
 static MAGIC: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(&TEXT_MAGIC));
 
-/// Looks for a stamp in text form anywhere in `bytes`.
+/// Finds a stamp in text form anywhere in `bytes`.
 #[inline(always)]
 pub fn find(bytes: &[u8]) -> Found {
     let mut damaged = false;

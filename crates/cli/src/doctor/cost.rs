@@ -101,7 +101,7 @@ struct Pairs {
     slab: Vec<(f64, f64)>,
     /// Connections and TCP's buffers.
     tcp: Vec<(f64, f64)>,
-    /// For each connection.
+    /// The number of conntrack entries of a connection.
     conntrack_entries: f64,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Facts {
     pub(crate) governor: Option<String>,
     pub(crate) clocksource: Option<String>,
     pub(crate) clocksources: Vec<String>,
-    /// One reading of the clock.
+    /// The cost of one reading of the clock.
     pub(crate) clock_ns: f64,
     /// The server's process, if it is here and can be seen.
     pub(crate) server: Option<ServerFacts>,

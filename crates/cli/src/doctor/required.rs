@@ -17,20 +17,20 @@ pub(crate) struct RequiredLoad {
     pub(crate) parallel: u64,
     /// Over TLS.
     pub(crate) is_secured: bool,
-    /// Each client keeps windows for its compression.
+    /// True if each client keeps windows for its compression.
     pub(crate) keeps_windows: bool,
 }
 
 /// The place of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// throng's own, started for the run.
+    /// The server is throng's own, started for the run.
     BuiltIn,
-    /// On this machine.
+    /// The server is on this machine.
     Here,
-    /// On this machine, once it is started.
+    /// The server will be on this machine, once it is started.
     HereNotYet,
-    /// On another one.
+    /// The server is on another machine.
     Elsewhere,
 }
 
@@ -39,8 +39,8 @@ pub(crate) enum Place {
 pub(crate) enum Sources {
     /// Any address of 127.0.0.0/8: throng takes as many as it needs.
     Loopback,
-    /// How many source addresses, given ones or the one that the system chooses; `endpoints`: addresses that the server
-    /// has.
+    /// A fixed number of source addresses, given ones or the one that the system chooses; `endpoints`: the
+    /// number of the server's addresses.
     Fixed { addresses: u64, endpoints: u64 },
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn processes(facts: &Facts, required: &RequiredLoad) -> u64 {
     required.clients.div_ceil(clients_per_process(facts)).max(1)
 }
 
-/// As a process has that has all CPUs for itself.
+/// The number of clients of a process that has all CPUs for itself.
 fn clients_per_process(facts: &Facts) -> u64 {
     processes::clients_with_files(facts.nofile_hard, facts.cpus)
 }

@@ -10,18 +10,18 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// Enough.
+    /// The value is high enough.
     Ok,
-    /// Not enough: the clients asked for do not fit.
+    /// The value is too low: the requested clients do not fit.
     TooLow,
-    /// Enough to run, but the figures would be better.
+    /// The value is enough to run, but a better one would improve the figures.
     Advised,
-    /// Could not be found out.
+    /// The value could not be found out.
     Unknown,
 }
 
 impl Verdict {
-    /// As people read it.
+    /// The name that users read.
     pub(super) fn name(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",

@@ -29,7 +29,7 @@ const LATENCY: &str = "Latency over the last second: round trips, or deliveries 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measures {
     labels: Vec<(&'static str, String)>,
-    /// All counts are 0 here, which is not where a run began that is resumed.
+    /// The time at which all counts were 0; for a resumed run that is not its beginning.
     since_unix_ns: u64,
     /// Totals of the steps before this one.
     before: Totals,
@@ -42,16 +42,16 @@ struct Totals {
     received: u64,
     errors: u64,
     figures: Figures<ExplicitBuckets>,
-    /// In seconds, in the order of [`Owner::ALL`].
+    /// The time spent in seconds, in the order of [`Owner::ALL`].
     spent_s: [f64; Owner::ALL.len()],
 }
 
-/// One figure.
+/// A figure to export.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measure {
-    /// Its name, with dots.
+    /// The figure's name, with dots.
     pub(crate) name: String,
-    /// Its help text.
+    /// The figure's help text.
     pub(crate) help: &'static str,
     /// UCUM's: `s`, `By`, `1`.
     pub(crate) unit: &'static str,
@@ -60,14 +60,14 @@ pub(crate) struct Measure {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// It only grows while the run is on.
+    /// The value only grows while the run is on.
     Counter(f64),
     Gauge(f64),
     /// Counters, by the value of this label.
     Counters(&'static str, Vec<(&'static str, f64)>),
     /// Gauges, by the value of this label.
     Gauges(&'static str, Vec<(&'static str, f64)>),
-    /// All samples since the start of the run.
+    /// The value is a histogram of all samples since the start of the run.
     Histogram(ExplicitBuckets),
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Way {
     pub(crate) body: fn(&Measures, Moment) -> Vec<u8>,
 }
 
-/// One that is under way.
+/// A push that is under way.
 pub(crate) struct Push {
     body: fn(&Measures, Moment) -> Vec<u8>,
     queue: SyncSender<Vec<u8>>,

@@ -133,7 +133,7 @@ impl View {
         if self.has_colour { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// As many of the parts as fit, whole.
+    /// Draws a line of as many parts as fit completely.
     fn line(&self, frame: &mut Frame<'_>, area: Rect, parts: Vec<String>, modifier: Modifier) {
         let mut text = String::new();
         for part in parts {

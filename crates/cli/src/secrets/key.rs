@@ -7,7 +7,7 @@ use std::path::Path;
 
 use secret::KEY_BYTES;
 
-/// Its file, beside the store.
+/// The key's file, beside the store.
 const FILE_NAME: &str = "mask.key";
 
 /// The key. Without a place to keep it, or one that can be read, each process has its own: its digits tell

@@ -114,7 +114,7 @@ impl Doctor {
         Ok((required(place, self.sources(Some(&target)), target.tls_name.is_some()), pid))
     }
 
-    /// As a run would choose them.
+    /// The source addresses that a run would choose.
     fn sources(&self, target: Option<&Target>) -> Sources {
         let endpoints = target.map_or(1, |target| target.endpoints.len() as u64);
         match (self.local_addr.len() as u64, target) {

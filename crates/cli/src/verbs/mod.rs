@@ -1,4 +1,4 @@
-//! One file per verb.
+//! The verbs of throng, one file for each.
 
 pub(crate) mod agent;
 pub(crate) mod audit;

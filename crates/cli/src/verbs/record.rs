@@ -138,7 +138,7 @@ impl Record {
         })
     }
 
-    /// Says where to go.
+    /// Prints the addresses to open.
     fn welcome(&self, addresses: &[SocketAddr], path: &str, upstream: &Upstream) {
         let arrow = if locale::is_ascii() { "->" } else { "→" };
         let mut text = String::new();
@@ -305,7 +305,7 @@ impl Screen {
         }
     }
 
-    /// Says the last of it, and leaves the line.
+    /// Prints the last status, and ends its line.
     fn finish(&mut self, sessions: &[Session]) {
         self.refresh(sessions);
         if self.is_live && !self.line.is_empty() {

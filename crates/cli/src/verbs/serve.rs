@@ -246,9 +246,9 @@ impl Serve {
         })
     }
 
-    /// This very command again, for a child: its environment tells it what it is, and the secret, which a
-    /// command line shows to all users. The children take no part in the cluster: its credentials are not for
-    /// them.
+    /// The command of this process again, for a child: the environment gives the child its part, and the
+    /// secret, which a command line would show to all users. Children take no part in the cluster, and do not
+    /// get its credentials.
     fn again(&self) -> Command {
         // The program's own path, as PATH may find another version by its name.
         let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());

@@ -382,7 +382,7 @@ impl Kept {
         written.map_err(|error| Failure::could_not("write", format!("write {}", path.display()), error))
     }
 
-    /// Its tables.
+    /// The tables of the shootout.
     pub(crate) fn tables(&self, format: Format) -> String {
         let Finished { suite, record, sections } = &self.0;
         match format {

@@ -235,7 +235,7 @@ fn first_and_by(args: &StepArgs) -> (u64, u64) {
     (args.initial_clients.unwrap_or(by), by)
 }
 
-/// By default, as far as one process goes.
+/// The highest level of a search; by default, the most clients of one process.
 fn search_max(args: &StepArgs) -> Result<u64, Failure> {
     let one_process = || processes::clients_per_process(processes::threads_of_all_cpus()?);
     args.max_clients.map_or_else(one_process, Ok)

@@ -153,7 +153,7 @@ pub(crate) fn this_program() -> Result<PathBuf, Failure> {
     env::current_exe().map_err(|error| Failure::could_not("find_program", "find this program", error))
 }
 
-/// This program, and when it is to end.
+/// The tools of targets: this program, and the check whether the user has interrupted it.
 pub(crate) fn tools<'a>(is_interrupted: &'a (dyn Fn() -> bool + Sync)) -> Result<Tools<'a>, Failure> {
     let (guard_verb, words_verb) = (hidden::GUARD, hidden::WORDS);
     let (throng, host) = (this_program()?, Ipv4Addr::LOCALHOST);

@@ -148,12 +148,12 @@ macro_rules! sessions {
 protocols!(sessions);
 
 impl SessionRequest {
-    /// One that wants to know what the server does.
+    /// Makes a request for the server's figures.
     pub(super) fn for_metrics(head: AnswerHead) -> SessionRequest {
         SessionRequest::of_none(head.keep_alive, Of::Metrics(head))
     }
 
-    /// One whose body is for everyone in a room, as the path names it.
+    /// Makes a request whose body is for every member of the room that the path names.
     pub(super) fn for_publishing(head: AnswerHead, room: String) -> SessionRequest {
         SessionRequest::of_none(head.keep_alive, Of::Publication(head, room))
     }
@@ -186,7 +186,7 @@ impl SessionRequest {
         of_any!(&mut self.of, question => question.set_date(date), _head => {});
     }
 
-    /// Its session knows that its body was on its way.
+    /// Notes that the session knows that the request's body was on its way.
     pub(crate) fn set_begun(&mut self) {
         of_any!(&mut self.of, question => question.set_begun(), _head => {});
     }
@@ -290,7 +290,7 @@ impl Session {
         of_any!(&self.state, session => session.follows_reader())
     }
 
-    /// They are too many: the session ends, and its client is told when it asks.
+    /// Handles that too many bytes wait: the session ends, and its client is told when it asks.
     pub fn give_up(&mut self, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(ServerEvent<'_>)) {
         let link = &mut SessionLink { now_ns, io };
         of_any!(&mut self.state, session => session.give_up(link, on));

@@ -22,7 +22,7 @@ pub(super) enum Next {
     Done,
 }
 
-/// Before an upgrade.
+/// The state of a connection before an upgrade.
 #[derive(Debug, Default)]
 pub(super) struct Http {
     head: HeadReader,

@@ -37,14 +37,14 @@ use crate::registry::sessions::SessionRequest;
 use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
 
-/// As much of the preface as looks like the head of a request.
+/// The part of the preface that looks like the head of a request.
 pub(super) const PREFACE_HEAD: &[u8] = PREFACE.split_at(18).0;
 
 /// Most requests whose bodies are coming in, or whose answers are not out; others are refused. Go's default
 /// is 250, nginx' 128.
 const STREAMS_MAX: u32 = 1000;
 
-/// After the head of the preface.
+/// The state of a connection after the head of the preface.
 #[derive(Debug)]
 pub(super) struct Http2 {
     /// Bytes of the rest of the preface that are in.
@@ -79,14 +79,14 @@ struct PendingRequest {
 enum Answer {
     /// An empty answer, with the methods that it would take where it takes others only.
     Bare(u16, Option<&'static str>),
-    /// As it would be over HTTP/1.1.
+    /// A complete answer, as it would be over HTTP/1.1.
     Whole(Vec<u8>),
     /// Whatever its session says.
     OfSession(Box<SessionRequest>),
 }
 
 impl Http2 {
-    /// Says what a server says first.
+    /// Sends the server's first frames.
     pub(super) fn open(cfg: &ServerConfig, io: &mut impl Io) -> Http2 {
         connection::greet(&cfg.limits, SERVER_WINDOW, Some(STREAMS_MAX), io.out(0));
         Http2 {

@@ -21,7 +21,7 @@ pub(super) struct Upgrade {
     session: Session,
 }
 
-/// After an upgrade.
+/// The state of a connection after an upgrade.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) receiver: Receiver,

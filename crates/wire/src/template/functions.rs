@@ -32,7 +32,7 @@ pub(super) const FORMS: [&str; 10] = [
     "{delimited:TEXT}",
 ];
 
-/// Something computed for each message, of a text.
+/// A function of a text, computed for each message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Function<T> {
     /// A code that can only be made with the key (RFC 2104), in hex.

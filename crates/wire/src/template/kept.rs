@@ -14,7 +14,7 @@ pub(crate) struct Kept {
 }
 
 impl fmt::Debug for Kept {
-    /// How much it is, and no more: it lets the client in.
+    /// Shows only the size of the values: they are credentials of the client.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}, {:?}", self.values, self.cookies)
     }
@@ -33,7 +33,7 @@ pub(crate) struct Values(Option<Box<str>>);
 const END: char = '\n';
 
 impl Values {
-    /// None yet.
+    /// The values of a client that keeps none yet.
     pub(crate) const NONE: Values = Values(None);
 
     /// Returns whether a text can be a value, and said anywhere.

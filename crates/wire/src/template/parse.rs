@@ -47,7 +47,7 @@ const OF_COLUMNS: [&str; 2] = ["data.", "person."];
 pub enum BadTemplate {
     /// A placeholder that is not there for this purpose.
     Unknown {
-        /// Its range in the text.
+        /// The placeholder's range in the text.
         at: Range<usize>,
         /// The placeholders that are.
         known: Vec<String>,

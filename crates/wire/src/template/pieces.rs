@@ -27,9 +27,9 @@ pub struct Template {
 /// How a message has its number, for its answer to have it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeyForm {
-    /// As it is: `{seq}`.
+    /// The number as it is: `{seq}`.
     Seq,
-    /// As a UUID: `{id:uuid}`.
+    /// The number as a UUID: `{id:uuid}`.
     Uuid,
 }
 
@@ -214,7 +214,7 @@ impl Template {
         Ok(Template { pieces: self.pieces.iter().map(piece).collect::<Result<_, E>>()? })
     }
 
-    /// Its text, if that is the same for all clients at any time.
+    /// The template's text, if it is the same for all clients at any time.
     pub(crate) fn as_literal(&self) -> Option<&[u8]> {
         match &self.pieces[..] {
             [] => Some(b""),
@@ -280,7 +280,7 @@ impl Template {
         self.pieces.iter().map(bytes).sum()
     }
 
-    /// Its text for a row, if it depends on nothing else.
+    /// The template's text for a row, if it depends on nothing else.
     pub(crate) fn of_row(&self, rows: &Table, row: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         for piece in &self.pieces {
@@ -295,7 +295,7 @@ impl Template {
         Some(text)
     }
 
-    /// Its beginning, up to its first hole.
+    /// The template's beginning, up to its first hole.
     pub(crate) fn start(&self) -> &[u8] {
         match self.pieces.first() {
             Some(Piece::Text(text)) => text,
@@ -333,7 +333,7 @@ impl Template {
 }
 
 impl Template {
-    /// Its text, with the holes filled.
+    /// The template's text, with the holes filled.
     pub(crate) fn filled(&self, filling: &Filling<'_>) -> Cow<'_, [u8]> {
         match self.as_literal() {
             Some(text) => text.into(),
@@ -426,7 +426,7 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) people: &'a dyn PersonData,
     /// The values it was given at its login.
     pub(crate) kept: &'a Kept,
-    /// Its cookies, from its login unless its transport has set others since.
+    /// The client's cookies, from its login unless its transport has set others since.
     pub(crate) cookies: &'a Cookies,
 }
 

@@ -9,10 +9,10 @@ use crate::json;
 /// How what stands in a hole is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Quoting {
-    /// As it is.
+    /// The text stays as it is.
     #[default]
     Plain,
-    /// As the inside of a JSON string, which stands in `within` other strings (RFC 8259 §7).
+    /// The text becomes the inside of a JSON string, which stands in `within` other strings (RFC 8259 §7).
     Json {
         /// The number of strings around it.
         within: u8,

@@ -39,7 +39,7 @@ impl fmt::Debug for Table {
 }
 
 impl Table {
-    /// No rows yet.
+    /// A table without rows.
     pub fn new(columns: u16) -> Table {
         Table { columns, ..Table::default() }
     }
@@ -66,7 +66,7 @@ impl Table {
         self.ends.len() / usize::from(self.columns.max(1))
     }
 
-    /// Their bytes in memory, and on the wire.
+    /// The size of the rows in bytes, in memory and on the wire.
     pub fn bytes(&self) -> usize {
         self.cells.len() + self.ends.len() * size_of::<u32>()
     }

@@ -9,7 +9,7 @@ const PARTS: [(usize, usize); 5] = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32
 /// The start of the last digits, which say a number: behind everything that the form claims.
 const NUMBER_AT: usize = BYTES - 8;
 
-/// These bits, with version and variant in their places.
+/// A UUID of these bits, with version and variant in their places.
 pub(super) fn of_bits([high, low]: [u64; 2]) -> [u8; BYTES] {
     // Version 4, and the variant of RFC 9562 (§4.1): some servers refuse any other.
     let high = high & !0xf000 | 0x4000;

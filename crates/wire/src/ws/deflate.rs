@@ -27,7 +27,7 @@ thread_local! {
 /// before.
 struct Shared {
     inflate: Option<Decompress>,
-    /// One for each form that peers have asked for: eight windows at the most.
+    /// A compressor for each form that peers have asked for: at most eight windows.
     deflate: Vec<(Form, Compress)>,
     /// A compressed message, unmasked, with its tail.
     input: Vec<u8>,

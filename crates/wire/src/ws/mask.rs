@@ -15,7 +15,7 @@ impl Key {
         Key(u32::from_le_bytes(bytes))
     }
 
-    /// As it goes over the wire.
+    /// The key as it goes over the wire.
     #[inline]
     pub fn bytes(self) -> [u8; 4] {
         self.0.to_le_bytes()

@@ -58,7 +58,7 @@ impl PreparedFrame {
         &mut copy[self.body..self.bytes]
     }
 
-    /// All copies are written: nothing is left but them.
+    /// Finishes when all copies are written: only the copies stay in `out`.
     pub(super) fn finish(self, out: &mut Vec<u8>) {
         out.truncate(self.frame - SLACK_BYTES);
     }

@@ -23,7 +23,7 @@ use crate::limits::Limits;
 pub struct Payload<'a> {
     /// The bytes as they lie in memory.
     pub bytes: &'a [u8],
-    /// Their mask.
+    /// The mask of the bytes.
     pub key: Option<Key>,
 }
 
@@ -38,14 +38,15 @@ pub enum Item<'a> {
         compressed: bool,
         /// The text is known to be UTF-8.
         validated: bool,
-        /// All fragments together.
+        /// The payload of all fragments together.
         payload: Payload<'a>,
     },
     /// A control frame.
     Control(Opcode, Payload<'a>),
 }
 
-/// How much of a frame announced is reserved before it is in: beyond that, memory grows as bytes come.
+/// The most memory that is reserved for an announced frame before it has arrived: beyond that, memory grows
+/// as bytes arrive.
 const RESERVE_BYTES_MAX: u64 = 16 << 10;
 
 /// Assembles messages from frames in whatever portions they come.

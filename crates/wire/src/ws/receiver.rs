@@ -25,7 +25,7 @@ pub enum Incoming<'a> {
     Control,
     /// The peer's close frame, answered.
     Closed {
-        /// Its code, 1005 when it had none.
+        /// The close frame's code; 1005 if it had none.
         code: u16,
     },
 }

@@ -16,8 +16,8 @@ pub(super) fn read(texts: &[String], scenario: Scenario) -> Result<Vec<Rule>, Fa
     texts.iter().map(rule).collect()
 }
 
-/// Says on standard error what became of each rule. One that is broken decides, then one that cannot be told,
-/// as where its figure was not measured.
+/// Prints the outcome of each rule on standard error. A broken rule decides the exit code, then one that
+/// cannot be told, for example because its figure was not measured.
 pub(super) fn check(rules: &[Rule], found: &Comparison) -> Exit {
     let mut exit = Exit::Fine;
     for rule in rules {

@@ -31,18 +31,18 @@ pub(crate) struct TurnArgs {
     rounds: u32,
 }
 
-/// As many as the looks are for.
+/// The most rounds: the last number of repeats at which a comparison is evaluated.
 const ROUNDS_MAX: u32 = LOOKS[LOOKS.len() - 1];
 
 /// The results of the turns.
 pub(super) struct Taken {
     /// The runs of A.
     pub(super) a: Vec<Run>,
-    /// As many of B.
+    /// The runs of B, as many as of A.
     pub(super) b: Vec<Run>,
     /// The user had enough before it was decided.
     pub(super) is_interrupted: bool,
-    /// Why no further round could be run.
+    /// The cause why no further round could be run.
     pub(super) failure: Option<Failure>,
 }
 

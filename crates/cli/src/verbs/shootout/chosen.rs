@@ -103,7 +103,7 @@ pub(super) fn wanted<'a>(
     each_once(wanted)
 }
 
-/// In the order of their names.
+/// Sorts targets by name, and removes duplicates.
 fn each_once(mut targets: Vec<&Target>) -> Vec<&Target> {
     targets.sort_by(|a, b| a.name.cmp(&b.name));
     targets.dedup_by(|a, b| a.name == b.name);

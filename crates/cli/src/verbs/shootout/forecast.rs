@@ -15,8 +15,8 @@ use crate::stderr;
 /// The time of a measurement besides its load: starting and stopping the server and the generator.
 const BESIDES: Duration = Duration::from_secs(2);
 
-/// Says it, before anything is installed or started. Every target has the first of these numbers of rounds,
-/// and at the most the last.
+/// Prints the forecast, before anything is installed or started. Every target has at least the first of these
+/// numbers of rounds, and at most the last.
 pub(super) fn tell(
     suite: &Suite,
     targets: &[&Target],

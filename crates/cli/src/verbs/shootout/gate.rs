@@ -1,4 +1,4 @@
-//! Before any timing: every target is installed, built, asked for its version, and checked.
+//! The checks before any timing: every target is installed, built, asked for its version, and checked.
 
 use suite::record::{About, PreparedTarget};
 use suite::{StageFailure, Target, Tools, check, setup};

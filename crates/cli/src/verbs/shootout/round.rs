@@ -1,4 +1,4 @@
-//! One measurement after the other, each kept before the next begins.
+//! The rounds of a shootout: one measurement after the other, each saved before the next begins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::exit::Failure;
 use crate::progress::live_line;
 use crate::{secrets, stderr};
 
-/// After this many measurements that were disturbed to the last, nothing is measured again for being
-/// disturbed: the machine is never quiet.
+/// The number of measurements that stayed disturbed after which no disturbed measurement is repeated: the
+/// machine is never quiet.
 const DISTURBED_MAX: u32 = 2;
 /// How often the spinner turns, and a pause looks for an interruption.
 const TICK: Duration = Duration::from_millis(100);

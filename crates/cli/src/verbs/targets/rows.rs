@@ -38,13 +38,13 @@ const PARALLEL: usize = 2;
 pub(crate) enum Verdict {
     /// Every answer was right.
     Passes,
-    /// It can be started.
+    /// The target can be started.
     Installed,
-    /// It can be installed, as far as is known.
+    /// The target can be installed, as far as is known.
     NotInstalled,
-    /// Something that it needs cannot be had here.
+    /// A requirement of the target is not available here.
     Unavailable,
-    /// It has a mistake.
+    /// The target has a mistake.
     Fails,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Row {
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Why it runs without walls, if it does.
+    /// The cause why the target runs without walls, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_walls: Option<String>,
 }

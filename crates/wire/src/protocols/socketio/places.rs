@@ -64,7 +64,7 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
         Move { left: None, joined: Some(room) }
     }
 
-    /// It leaves a room; nothing happens where it is not.
+    /// Leaves a room; does nothing if the session is not in it.
     pub(super) fn leave(&mut self, at: usize, room: u64) -> Move {
         if !self.is_in(at, room) {
             return Move::default();

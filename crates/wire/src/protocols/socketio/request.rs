@@ -17,19 +17,19 @@ pub(crate) const UPGRADE_TIMEOUT_NS: u64 = 10_000_000_000;
 pub(crate) enum Verb {
     /// Receives.
     Poll,
-    /// Sends; the body is on its way.
+    /// The request sends packets; its body is on its way.
     Begin,
-    /// Sends; whether the body was announced.
+    /// The request sends packets. `begun`: its body was announced before.
     Push { begun: bool },
     /// A WebSocket wants to take the session over, and is not granted yet.
     Enter,
-    /// It has shown that it works: polling is to come to an end.
+    /// The WebSocket has shown that it works: polling must end.
     Probe,
-    /// It takes over.
+    /// The WebSocket takes over.
     Take,
 }
 
-/// A request, as its head has it.
+/// A request, as its head describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) version: Version,
@@ -43,9 +43,9 @@ pub(crate) struct Request {
 /// A session's reply to a WebSocket.
 #[derive(Debug)]
 pub(crate) enum UpgradeReply {
-    /// It may go on.
+    /// The WebSocket may go on.
     Admitted,
-    /// It may not: another one has been before it.
+    /// The WebSocket may not go on: another one came before it.
     TurnedAway,
     /// The session is its own: the session, and packets that wait.
     Session(Box<Side>, Vec<u8>),

@@ -389,8 +389,8 @@ impl HttpClientProtocol for Client {
         Sending::Out
     }
 
-    /// Says goodbye if no request has to be waited for; otherwise the server notices that the client polls no
-    /// more.
+    /// Sends the session's end if no request has to be waited for; otherwise the server notices that the
+    /// client polls no more.
     fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
         // A new connection for a goodbye would come when the client is as good as gone.
         if self.is_ready() && self.sending.is_open() && !self.sending.is_busy() {

@@ -38,7 +38,7 @@ pub(crate) struct Connection {
 
 #[derive(Debug)]
 enum Stage {
-    /// Before the upgrade.
+    /// The connection before the upgrade.
     New(Version, Service, u64),
     /// About to take over a session.
     Candidate(Candidate),

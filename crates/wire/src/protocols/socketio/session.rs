@@ -305,7 +305,7 @@ impl Session {
         Answer::Taken(UpgradeReply::Session(side, std::mem::take(&mut self.queued)))
     }
 
-    /// Nothing more will come by a poll.
+    /// Handles that nothing more will come by a poll.
     fn end_poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
         if self.held.is_some() {
             payload::push_text(&mut self.queued, &[NOOP]);

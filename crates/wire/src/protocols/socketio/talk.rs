@@ -72,7 +72,7 @@ pub(crate) enum Said<'a> {
     Connect(&'a Namespace),
     /// The packet that connects to a namespace and resumes a session.
     Resume(&'a Resumption),
-    /// This packet.
+    /// Another packet, given by its bytes.
     Packet(&'a [u8]),
 }
 
@@ -239,7 +239,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Before anything is said: goes on with a session.
+    /// Goes on with a session. Called before any packet is sent.
     pub(crate) fn resume(&mut self, resumption: &Resumption) {
         self.resumption = Some(Box::new(resumption.clone()));
     }

@@ -8,7 +8,7 @@ use crate::settings::Settings;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) pace: Pace,
-    /// By when a client must have connected to a namespace.
+    /// The time within which a client must have connected to a namespace.
     pub(crate) connect_timeout_ns: u64,
     /// Most bytes of one message, or of packets joined.
     pub(crate) payload_bytes_max: usize,

@@ -15,7 +15,7 @@ pub(crate) enum Version {
 }
 
 impl Version {
-    /// By the parameter `EIO` of a request.
+    /// The version of the parameter `EIO` of a request.
     pub(crate) fn named(name: &str) -> Option<Version> {
         match name {
             "3" => Some(Version::V3),

@@ -11,7 +11,7 @@ use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::ws::frame::{self, Opcode};
 
-/// Why the service `/close` closes.
+/// The code and reason with which the service `/close` closes.
 pub(crate) const GO_AWAY: (u16, &str) = (3000, "Go away!");
 
 /// Answers the messages of the array that lies in `out`: appends the replies, as strings with commas between.

@@ -45,7 +45,7 @@ impl Strings {
         Ok(Some(string))
     }
 
-    /// Nothing may follow the array.
+    /// Checks that nothing follows the array.
     fn end(&mut self, array: &[u8]) -> Result<Option<Range<usize>>, Failure> {
         self.expect(array, b']')?;
         self.state = State::Over;

@@ -13,7 +13,7 @@ use crate::ws::upgrade;
 const HTML: &str = "text/html; charset=UTF-8";
 
 const NO_CACHE: &str = "Cache-Control: no-store, no-cache, no-transform, must-revalidate, max-age=0\r\n";
-/// For a year; the date is what stands for never since nginx chose it.
+/// The header lines to cache for a year; the date has stood for "never" since nginx chose it.
 const CACHE: &str = "Cache-Control: public, max-age=31536000\r\nExpires: Thu, 31 Dec 2037 23:55:55 GMT\r\n";
 
 const IFRAME: &str = r#"<!DOCTYPE html>

@@ -14,7 +14,7 @@ pub(crate) enum Receiving {
 }
 
 impl Receiving {
-    /// By the end of its path.
+    /// The receiving transport of the end of a path.
     pub(crate) fn named(name: &str) -> Option<Receiving> {
         Some(match name {
             "xhr" => Receiving::XhrPolling,

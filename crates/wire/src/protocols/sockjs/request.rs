@@ -17,7 +17,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Its method, and whether browsers ask beforehand whether they may.
+    /// The request's method. True: browsers ask beforehand whether they may send it.
     pub(crate) fn methods(self) -> (&'static str, bool) {
         match self {
             Verb::Receive(Receiving::XhrPolling | Receiving::XhrStreaming) | Verb::XhrSend => ("POST", true),
@@ -61,7 +61,7 @@ impl Request {
         utf8::check(&array).map(|()| array).map_err(|_| "Broken JSON encoding.")
     }
 
-    /// Says what is wrong with it.
+    /// Answers with a complaint about the request.
     pub(crate) fn complain(&self, io: &mut impl Io, complaint: &str) {
         self.head.write_whole(io.out(REQUEST), 500, Some(TEXT), complaint.as_bytes());
     }

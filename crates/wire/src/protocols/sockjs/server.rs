@@ -30,7 +30,7 @@ const BROKEN: (u16, &str) = (3000, "Broken framing.");
 /// One connection's side.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// In a box: connections of other protocols need no room for it.
+    /// The service and its room, in a box: connections of other protocols need no space for it.
     service_room: Box<ServiceRoom>,
     framed: bool,
     /// The time from one heartbeat to the next: in milliseconds, to be small.
