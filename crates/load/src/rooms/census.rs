@@ -63,7 +63,7 @@ impl Census {
             Kind::All(_) | Kind::Even { .. } => self.room(last) + 1,
             Kind::Counted(members) => members.len() as u32,
         };
-                // A mean over users, not over rooms: a room of n counts n times.
+        // A mean over users, not over rooms: a room of n counts n times.
         let squares: f64 = (0..rooms).map(|room| f64::from(self.members(room)).powi(2)).sum();
         squares / f64::from(self.clients)
     }
