@@ -26,9 +26,6 @@ use crate::worker_set::{WorkerEvent, WorkerSet};
 
 /// How long before the load the window of usage opens at most, because reading a server's usage takes time.
 const WATCH_AHEAD_NS: u64 = 100_000_000;
-/// The phase in which clients connect.
-/// The phase in which clients send.
-/// The phase in which clients say goodbye.
 /// How often the observer is told how far a second has come.
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
 /// The longest silence of other workers that is waited for when one is known to be gone: they may have gone

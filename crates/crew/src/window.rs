@@ -40,8 +40,6 @@ pub(crate) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The length of the window where that is known beforehand; `None` in a closed loop that ends with its
-    /// samples.
     /// The end of the window for usage, as far as it is known: a worker that still sends prolongs it. `None`
     /// while messages are still being sent.
     pub(crate) fn end_ns(&self) -> Option<u64> {
