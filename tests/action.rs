@@ -1,5 +1,6 @@
-//! The GitHub action, its steps run as a runner would run them: against a release in a folder, a pull request at a GitHub of our
-//! own, and servers that are slower than the main branch's or not. And docs/CI.md, whose jobs and commands are run as printed.
+//! The GitHub action, its steps run as a runner would run them: against a release in a folder, a pull request
+//! at a GitHub of our own, and servers that are slower than the main branch's or not. And docs/CI.md, whose
+//! jobs and commands are run as printed.
 
 mod comments;
 mod job;

@@ -1,5 +1,5 @@
-//! Apps whose message is a name and a body: `--event NAME --body TEMPLATE`, without a file, against throng's own server and the chat of
-//! Socket.IO's tutorial. (tests/rails.rs has that of Rails' guide.)
+//! Apps whose message is a name and a body: `--event NAME --body TEMPLATE`, without a file, against throng's
+//! own server and the chat of Socket.IO's tutorial. (tests/rails.rs has that of Rails' guide.)
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! docs/APP.md and docs/PUBLISHING.md: their files are files of apps, their commands run word for word (but for the port),
-//! and their examples are there.
+//! docs/APP.md and docs/PUBLISHING.md: their files are files of apps, their commands run word for word (but
+//! for the port), and their examples are there.
 
 use std::collections::BTreeSet;
 use std::fs;

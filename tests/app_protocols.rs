@@ -1,5 +1,5 @@
-//! Apps of one's own over the protocols that throng knows: the examples, against throng's server and, where it can be had,
-//! against a server of somebody else's.
+//! Apps of one's own over the protocols that throng knows: the examples, against throng's server and, where
+//! it can be had, against a server of somebody else's.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

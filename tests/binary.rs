@@ -1,4 +1,5 @@
-//! Messages that are no text, against servers that read and write them with libraries of their own: throng counts what they count.
+//! Messages that are no text, against servers that read and write them with libraries of their own: throng
+//! counts what they count.
 
 use crate::support::app::{App, example};
 use crate::support::throng::sum_of;

@@ -1,5 +1,5 @@
-//! Several reference servers as one, over a real NATS: every copy exactly once, whoever sent it; and what becomes of it when
-//! NATS goes away.
+//! Several reference servers as one, over a real NATS: every copy exactly once, whoever sent it; and what
+//! becomes of it when NATS goes away.
 
 use std::time::{Duration, Instant};
 

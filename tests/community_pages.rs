@@ -32,8 +32,8 @@ fn their_files_are_files_of_apps() {
     assert!(counts.sum::<usize>() > 10);
 }
 
-/// Each page's lines run one after the other, with the file as the page says to change it before a server is named; that server
-/// is all that is lacking.
+/// Each page's lines run one after the other, with the file as the page says to change it before a server is
+/// named; that server is all that is lacking.
 #[test]
 fn their_commands_run_as_printed() {
     for (name, page) in pages().into_iter().filter(|(name, _)| name != INDEX) {

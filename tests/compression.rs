@@ -1,5 +1,5 @@
-//! permessage-deflate with programs that others wrote, in both roles, with windows that are kept and windows that are forgotten;
-//! and what it costs.
+//! permessage-deflate with programs that others wrote, in both roles, with windows that are kept and windows
+//! that are forgotten; and what it costs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

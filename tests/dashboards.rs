@@ -1,5 +1,5 @@
-//! Debian's Prometheus and Pushgateway, fed by real runs: every query of the Grafana dashboard has an answer, while a run is on and
-//! after it, and what was pushed is what the results say.
+//! Debian's Prometheus and Pushgateway, fed by real runs: every query of the Grafana dashboard has an answer,
+//! while a run is on and after it, and what was pushed is what the results say.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! GraphQL over WebSocket with programs that others wrote: throng's server against the npm package graphql-ws, and throng's
-//! client against servers on graphql-ws and on strawberry (Python).
+//! GraphQL over WebSocket with programs that others wrote: throng's server against the npm package
+//! graphql-ws, and throng's client against servers on graphql-ws and on strawberry (Python).
 
 use std::net::SocketAddr;
 use std::process::Command;

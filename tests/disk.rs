@@ -98,7 +98,8 @@ impl Disk {
         calls
     }
 
-    /// Checks that a disk that fails at `what` does not end the run without its figures, hang, or take earlier runs with it.
+    /// Checks that a disk that fails at `what` does not end the run without its figures, hang, or take
+    /// earlier runs with it.
     fn assert_survives(&self, what: &str) {
         let before = self.runs();
         let outcome = self.traced(&[what.to_owned()], Path::new("/dev/null"));

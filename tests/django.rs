@@ -1,5 +1,5 @@
-//! The chat of Django Channels' tutorial, as examples/django-chat has it: its people log in by a form with a CSRF token, and have a
-//! path for each room. Django, Channels and daphne share no code with throng.
+//! The chat of Django Channels' tutorial, as examples/django-chat has it: its people log in by a form with a
+//! CSRF token, and have a path for each room. Django, Channels and daphne share no code with throng.
 
 use std::collections::BTreeSet;
 use std::fs;

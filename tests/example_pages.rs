@@ -1,4 +1,5 @@
-//! The READMEs of `examples/`: their commands are run word for word, one after the other, but for the port, and with more patience.
+//! The READMEs of `examples/`: their commands are run word for word, one after the other, but for the port,
+//! and with more patience.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -74,9 +74,11 @@ fn messages_for_absentees_need_a_history() {
         let of = |name| sum_of(&results, name);
         assert_eq!((of("sent"), of("missing"), of("duplicate"), of("reordered")), (400, 0, 0, 0), "{flags}");
         assert!(of("cut") >= 20 && of("connected") == 20 + of("cut"), "{flags}: {results:#}");
-        // What a server sends to a client that it has, and that has not heard of it yet, comes although the client was away.
+        // What a server sends to a client that it has, and that has not heard of it yet, comes although the
+        // client was away.
         assert!(of("recovered") <= of("cut") && of("lost_offline") > 0, "{flags}: {results:#}");
-        // A broadcast is complete when those have it who are here: it waits for nobody who is away, who lost it for good.
+        // A broadcast is complete when those have it who are here: it waits for nobody who is away, who lost
+        // it for good.
         let completion = results["steps"][0]["completion"]["p50_ms"].as_f64().unwrap();
         assert!(completion < 300.0, "{flags}: {results:#}");
         if flags.contains(":500ms") {
@@ -168,8 +170,9 @@ fn refused_returns_are_the_servers_fault() {
     assert_eq!(sum_of(&results, "not_back"), 1, "{outcome}");
 }
 
-/// Fifty a second to clients that are away for a second, over Socket.IO. By this seed, everybody has got something before they
-/// lose their connections: who has not has no offset to come back with, and recovers nothing.
+/// Fifty a second to clients that are away for a second, over Socket.IO. By this seed, everybody has got
+/// something before they lose their connections: who has not has no offset to come back with, and recovers
+/// nothing.
 const OVER_SOCKET_IO: &str = "--protocol socketio --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset --seed 4";
 
 #[test]
@@ -205,8 +208,8 @@ fn assert_what_is_kept_comes() {
     assert!((0.40..=0.55).contains(&share), "{share}: {brief:#}");
 }
 
-/// The same over Action Cable's extended protocol, with every way in which a connection may end: a session is gone on with
-/// whether the server has noticed or not.
+/// The same over Action Cable's extended protocol, with every way in which a connection may end: a session is
+/// gone on with whether the server has noticed or not.
 const OVER_CABLE: &str = "--protocol actioncable --cable-extended --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset,silence --seed 4";
 
 #[test]

@@ -1,5 +1,5 @@
-//! Servers that put several messages into one frame, a history among them, and servers that answer nobody: throng counts what they
-//! count themselves.
+//! Servers that put several messages into one frame, a history among them, and servers that answer nobody:
+//! throng counts what they count themselves.
 
 use crate::support::app::{App, example};
 use crate::support::throng::{Outcome, errors_of, sum_of};
@@ -123,7 +123,8 @@ fn missed_messages_are_recovered_from_one_frame() {
     assert!(of("recovered") >= replayed && replayed > of("cut"), "{replayed} {outcome}");
 }
 
-/// Lives are shorter than the time to the first message: who has heard nothing cannot say what it missed, and stays until it has.
+/// Lives are shorter than the time to the first message: who has heard nothing cannot say what it missed, and
+/// stays until it has.
 #[test]
 fn clients_without_an_offset_are_not_cut() {
     let file = HISTORY.replace("first = \"0\"\n", "");
@@ -339,8 +340,8 @@ number = "json:/seq"
 same = "json:/price"
 "#;
 
-/// One of twenty is told another price now and then: it is found wherever its neighbours are, in this thread, in others and in
-/// other processes.
+/// One of twenty is told another price now and then: it is found wherever its neighbours are, in this thread,
+/// in others and in other processes.
 #[test]
 fn differing_push_is_named() {
     for threads in ["--threads 1", "--threads 4", "--threads 4 --processes 2"] {

@@ -1,5 +1,5 @@
-//! Access to `throng serve`: over each protocol those who have logged in by its form, or have a token that is signed with its
-//! secret; and nobody else.
+//! Access to `throng serve`: over each protocol those who have logged in by its form, or have a token that is
+//! signed with its secret; and nobody else.
 
 use std::fs;
 use std::path::Path;

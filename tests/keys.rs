@@ -1,4 +1,5 @@
-//! Agents that obey one key alone: what is signed by it is done, and nothing that somebody else on the bus says, repeats or alters.
+//! Agents that obey one key alone: what is signed by it is done, and nothing that somebody else on the bus
+//! says, repeats or alters.
 
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! Liars at the bus, who speak the fleet's protocol: whatever an agent says, the run ends in time, says who lied, and keeps what the
-//! honest agent has measured; whatever a coordinator asks, an agent is free again, and as good as before.
+//! Liars at the bus, who speak the fleet's protocol: whatever an agent says, the run ends in time, says who
+//! lied, and keeps what the honest agent has measured; whatever a coordinator asks, an agent is free again,
+//! and as good as before.
 //!
 //! Altered packets are genuine: they goes through a bridge between two NATS.
 
@@ -20,8 +21,9 @@ use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, finding, finish, run, sum_of, throng};
 use crate::support::wait_until;
 
-/// A run of two seconds ends within this, whatever the liar does: 15 s of nothing from it while its clients connect, as long while they
-/// send, and for its books, and a busy machine. A genuine agent behind a liar adds what it does not hear.
+/// A run of two seconds ends within this, whatever the liar does: 15 s of nothing from it while its clients
+/// connect, as long while they send, and for its books, and a busy machine. A genuine agent behind a liar
+/// adds what it does not hear.
 const RUN_MAX: Duration = Duration::from_secs(90);
 /// Clients of both agents, and what each sends in two seconds.
 const CLIENTS: u64 = 20;

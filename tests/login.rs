@@ -1,5 +1,6 @@
-//! Clients log in before their upgrade: the example with npm's Express, its sessions and a CSRF form, which shares no code
-//! with throng, sees as many users as there are clients; and whatever fails is counted under a name of its own.
+//! Clients log in before their upgrade: the example with npm's Express, its sessions and a CSRF form, which
+//! shares no code with throng, sees as many users as there are clients; and whatever fails is counted under a
+//! name of its own.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -14,7 +14,8 @@ fn proposed(outcome: &Outcome) -> &str {
     command.unwrap_or_else(|| panic!("no command\n{outcome}"))
 }
 
-/// Runs a line, and then what it proposes; `bound` keeps a search short. The first outcome, the command and its outcome.
+/// Runs a line, and then what it proposes; `bound` keeps a search short. The first outcome, the command and
+/// its outcome.
 fn follow(server: &Server, line: &str, bound: &str) -> (Outcome, String, Outcome) {
     let [ws, http] = [server.url(), format!("http://{}/", server.address)];
     let line = line.replace("WS", &ws).replace("HTTP", &http);

@@ -1,4 +1,5 @@
-//! Several nodes behind a balancer: sessions of plain requests, with cookies that keep a client at one node, and without.
+//! Several nodes behind a balancer: sessions of plain requests, with cookies that keep a client at one node,
+//! and without.
 
 use std::time::Duration;
 

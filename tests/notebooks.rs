@@ -1,4 +1,5 @@
-//! The Python package for notebooks: what it reads of a run is what throng said of it, and its examples run as they are.
+//! The Python package for notebooks: what it reads of a run is what throng said of it, and its examples run
+//! as they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};

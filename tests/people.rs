@@ -1,5 +1,5 @@
-//! Each client is somebody: a server that verifies tokens with npm's own library counts as many users as there are clients,
-//! wherever the token is put, and the rows of a file are theirs.
+//! Each client is somebody: a server that verifies tokens with npm's own library counts as many users as
+//! there are clients, wherever the token is put, and the rows of a file are theirs.
 
 use std::collections::BTreeSet;
 use std::fs;

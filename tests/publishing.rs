@@ -1,5 +1,6 @@
-//! Messages that are published by requests to an application, and heard by the people of a room: against throng's own server, over
-//! each protocol, and against notifications on FastAPI and Redis (examples/fastapi-notifications), which share no code with it.
+//! Messages that are published by requests to an application, and heard by the people of a room: against
+//! throng's own server, over each protocol, and against notifications on FastAPI and Redis
+//! (examples/fastapi-notifications), which share no code with it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -112,8 +113,8 @@ fn only_absent_clients_miss_publications() {
     assert_eq!(expected + offline, 400 * PER_ROOM, "{outcome}");
 }
 
-/// Twenty messages of five clients, who come and go as `how` says. The application takes its time over each, says that it has it, and
-/// does nothing with it.
+/// Twenty messages of five clients, who come and go as `how` says. The application takes its time over each,
+/// says that it has it, and does nothing with it.
 fn broadcast_to_nobody(how: [&str; 2]) -> Outcome {
     let server = Server::start(&[]);
     let (application, _taken) = endpoint(|_| {

@@ -1,5 +1,5 @@
-//! Messages of several kinds that are published by requests, each for the rooms of one kind: they are heard there and nowhere else,
-//! and each kind is accounted for by itself.
+//! Messages of several kinds that are published by requests, each for the rooms of one kind: they are heard
+//! there and nowhere else, and each kind is accounted for by itself.
 
 use std::time::Duration;
 

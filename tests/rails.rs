@@ -1,5 +1,6 @@
-//! The chat on Rails, as examples/rails-chat has it: people log in by a form with Rails' authenticity token, and have a subscription for
-//! each room, in the channel of the chat and in the way of Turbo. Rails, Action Cable and Puma share no code with throng.
+//! The chat on Rails, as examples/rails-chat has it: people log in by a form with Rails' authenticity token,
+//! and have a subscription for each room, in the channel of the chat and in the way of Turbo. Rails, Action
+//! Cable and Puma share no code with throng.
 
 use std::fs;
 use std::net::SocketAddr;

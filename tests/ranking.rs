@@ -28,8 +28,9 @@ fn standing(outcome: &Outcome, target: &str) -> Value {
     standings.into_iter().find(|one| one["target"] == target).unwrap_or_else(|| panic!("{outcome}"))
 }
 
-/// A server that takes 5 ms for each message, one at a time, answers 200 a second at the most, whoever asks. The reference is as
-/// fast as its share of the CPU: on a busy machine, three rounds may differ so much that it has no place.
+/// A server that takes 5 ms for each message, one at a time, answers 200 a second at the most, whoever asks.
+/// The reference is as fast as its share of the CPU: on a busy machine, three rounds may differ so much that
+/// it has no place.
 #[test]
 fn a_slow_server_ranks_where_arithmetic_puts_it() {
     let arena =
@@ -101,8 +102,8 @@ fn failing_servers_have_no_rank() {
     }
 }
 
-/// A server that gives every second answer twice, then every third, and so on, is not known after two rounds, and never will be. Others
-/// give none twice, however busy the machine.
+/// A server that gives every second answer twice, then every third, and so on, is not known after two rounds,
+/// and never will be. Others give none twice, however busy the machine.
 #[test]
 fn rounds_are_added_for_unknown_figures_alone() {
     let flags = "clients = 4, concurrent = 4, sample-size = 400, drain-timeout = \"10s\"";

@@ -1,4 +1,5 @@
-//! `throng record URL`: what it refuses, and what is left of a session that makes no file. Sessions that do are in `recorded_apps`.
+//! `throng record URL`: what it refuses, and what is left of a session that makes no file. Sessions that do
+//! are in `recorded_apps`.
 
 use std::fs;
 use std::io::{Read, Write};

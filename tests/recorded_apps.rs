@@ -1,5 +1,6 @@
-//! `throng init --from session.har`: apps that two people use in a Chromium, and the files that are written from what its network
-//! panel exports. Each file is run unchanged, and loses nothing by the server's own count.
+//! `throng init --from session.har`: apps that two people use in a Chromium, and the files that are written
+//! from what its network panel exports. Each file is run unchanged, and loses nothing by the server's own
+//! count.
 
 use std::fs;
 use std::net::SocketAddr;

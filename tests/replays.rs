@@ -1,5 +1,5 @@
-//! Servers that go on with sessions as they should not, against an app's file with a history: whatever is sent again is counted as
-//! what it is, the sentence says so, and the run ends in time.
+//! Servers that go on with sessions as they should not, against an app's file with a history: whatever is
+//! sent again is counted as what it is, the sentence says so, and the run ends in time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -226,7 +226,8 @@ fn wrong_offsets_lose_messages() {
         let (of, withheld) = (|name| sum_of(&results, name), chat.withheld.load(Ordering::Relaxed));
         assert!(withheld > 0, "{replay:?}: {outcome}");
         let lost = of("lost_offline");
-        // A message whose sender was cut off before the server is known to have it is due to nobody, and may be withheld.
+        // A message whose sender was cut off before the server is known to have it is due to nobody, and may
+        // be withheld.
         let undue = CLIENTS * errors_of(&results, "cut_off");
         assert!((lost..=lost + undue).contains(&withheld), "{replay:?}: {withheld} withheld: {outcome}");
         assert_eq!(
@@ -245,7 +246,8 @@ fn a_replay_without_end_ends_with_the_run() {
     let of = |name| sum_of(&results, name);
     assert_eq!(outcome.code, Some(3), "{outcome}");
     assert!(of("duplicate") > 10 * of("sent"), "{outcome}");
-    // Whether what is new comes through such a flood is a matter of moments; that it is due once, to both of the room, is not.
+    // Whether what is new comes through such a flood is a matter of moments; that it is due once, to both of
+    // the room, is not.
     let heard = of("sent") - errors_of(&results, "cut_off");
     assert_eq!(of("expected") + of("offline_due"), 2 * heard, "{outcome}");
     assert!(sentence(&outcome).contains(" copies too many"), "{outcome}");

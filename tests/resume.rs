@@ -84,7 +84,8 @@ send = '{"type":"join","after":1000000000}'
             let (_, [due, recovered, lost, cut]) = counts(&outcome);
             assert!(lost == 0 && recovered == due && recovered > 40 * cut, "{outcome}");
         } else {
-            // A server that is asked for what was sent since, of somebody who has joined already, says some of it twice.
+            // A server that is asked for what was sent since, of somebody who has joined already, says some
+            // of it twice.
             let results = outcome.json();
             assert_eq!(sum_of(&results, "lost_offline") + sum_of(&results, "missing"), 0, "{outcome}");
         }

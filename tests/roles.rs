@@ -1,4 +1,5 @@
-//! Roles: shares of the people who say different things, each at a rate of its own, and who are accounted for by themselves.
+//! Roles: shares of the people who say different things, each at a rate of its own, and who are accounted for
+//! by themselves.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Rooms of several kinds, and several kinds of messages: everybody is in one room of each kind, over the protocols that have
-//! rooms, and each kind of messages is accounted for by itself. The reference server knows nothing of kinds: it keeps apart what
-//! has different names.
+//! Rooms of several kinds, and several kinds of messages: everybody is in one room of each kind, over the
+//! protocols that have rooms, and each kind of messages is accounted for by itself. The reference server
+//! knows nothing of kinds: it keeps apart what has different names.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Rooms over the protocols that have them: `{room}` in what a client joins with is the number of its own, and the reference
-//! server, which knows nothing of `--rooms`, keeps them apart by that alone.
+//! Rooms over the protocols that have them: `{room}` in what a client joins with is the number of its own,
+//! and the reference server, which knows nothing of `--rooms`, keeps them apart by that alone.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

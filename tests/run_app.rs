@@ -1,4 +1,5 @@
-//! `throng run`: the app's file says what is run, how many do it, and how much; and its runs go into suites and comparisons like others.
+//! `throng run`: the app's file says what is run, how many do it, and how much; and its runs go into suites
+//! and comparisons like others.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,8 +12,8 @@ use crate::support::throng::{ANY_PACE, Outcome, Server, finish, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 
-/// Runs a load verb with all of them, and with everything that it can write; what it said and wrote has no marker in it,
-/// nor has a process that it started.
+/// Runs a load verb with all of them, and with everything that it can write; what it said and wrote has no
+/// marker in it, nor has a process that it started.
 fn measure(verb: &str, flags: &str, server: &Server, marker: &str) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -1,6 +1,6 @@
-//! The command lines of docs/logs/SEEDS.md, which do what five published benchmarks did: all of them, in a short form, or as
-//! printed (`make seeds`, which puts what they say into the document; `make seeds ONLY=saturate`, or `ONLY=003:`, those
-//! that say so or stand under a heading that does).
+//! The command lines of docs/logs/SEEDS.md, which do what five published benchmarks did: all of them, in a
+//! short form, or as printed (`make seeds`, which puts what they say into the document; `make seeds
+//! ONLY=saturate`, or `ONLY=003:`, those that say so or stand under a heading that does).
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -125,7 +125,8 @@ fn run_line(words: &[String], address: SocketAddr, socket: &Path, within: Durati
     run(throng([]).args(words.iter().map(placed)), within)
 }
 
-/// Abridges several steps to the first line and the messages of each, or of twenty of them. Details are indented by two.
+/// Abridges several steps to the first line and the messages of each, or of twenty of them. Details are
+/// indented by two.
 fn abridged(output: &str) -> String {
     let is_step = |line: &str| line.starts_with("clients:");
     let steps = output.lines().filter(|line| is_step(line)).count();

@@ -296,7 +296,8 @@ fn leftovers_of_version_commands_are_not_awaited() {
 
 #[test]
 fn a_server_that_died_unnoticed_was_not_measured() {
-    // Not SIGINT: a shell that is started in the background, as these tests may be, has that ignored and cannot trap it.
+    // Not SIGINT: a shell that is started in the background, as these tests may be, has that ignored and
+    // cannot trap it.
     let arena = Arena::new("", "trap 'exit 7' USR1\n\"$THRONG\" serve --listen \"$AT\" &\nwait\n");
     let folder = arena.path("targets/sh-copy");
     let target = suite::Target::of_folder(&folder, suite::Readers::INDIFFERENT).unwrap().remove(0);

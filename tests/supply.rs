@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Versions of one crate at the same time: each is compiled, shipped, and looked after. Three are of the random numbers, whose
-/// users move at their own pace.
+/// Versions of one crate at the same time: each is compiled, shipped, and looked after. Three are of the
+/// random numbers, whose users move at their own pace.
 const VERSIONS_MAX: usize = 3;
 /// Crates of which there are several versions. A new one is a reason to look whether it needs to be.
 const SEVERAL_MAX: usize = 8;

@@ -16,15 +16,16 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 /// Folders of which an installer sees nothing but its own.
 const HIDDEN: [&str; 8] = ["/home", "/root", "/mnt", "/media", "/tmp", "/var/tmp", "/run", "/dev"];
 
-/// Returns whether the kernel gives this user a PID namespace with a `/proc` of its own: what util-linux can do, throng can.
+/// Returns whether the kernel gives this user a PID namespace with a `/proc` of its own: what util-linux can
+/// do, throng can.
 fn hides_processes() -> bool {
     let mut command = Command::new("unshare");
     command.args(["--user", "--pid", "--fork", "--mount-proc", "true"]);
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// A program that tries what it is not to do, and notes what came of it. Arguments: the folder of the user's home, another's
-/// temporary folder, and a process of another's.
+/// A program that tries what it is not to do, and notes what came of it. Arguments: the folder of the user's
+/// home, another's temporary folder, and a process of another's.
 const PRYING: &str = r#"
 try() { if sh -c "$2" >/dev/null 2>&1; then echo "$1: yes"; else echo "$1: no"; fi; }
 try "read the home" "cat '$1/home/marker'"
@@ -196,7 +197,8 @@ fn a_server_without_walls_says_why() {
     assert!(listed.stdout.contains("without walls: marked"), "{listed}");
 }
 
-/// Installs two targets with this command, where strace has system calls fail; what throng said, and the log of the first.
+/// Installs two targets with this command, where strace has system calls fail; what throng said, and the log
+/// of the first.
 fn installed_without(calls: &str, step: &str) -> Option<(Outcome, String)> {
     if let Err(error) = Command::new("strace").arg("--version").output() {
         skip("a kernel without walls", &format!("needs strace: {error}"));

@@ -295,7 +295,8 @@ fn client_certificates_are_sent_on_request() {
     assert!(refused.code == Some(2) && refused.stderr.contains("--key"), "{refused}");
 }
 
-/// Between requests to the clients' own server, one to another: over HTTPS to Node.js, or over HTTP to one that closes each time.
+/// Between requests to the clients' own server, one to another: over HTTPS to Node.js, or over HTTP to one
+/// that closes each time.
 #[test]
 fn a_token_is_fetched_from_another_server() {
     if !has_node() {

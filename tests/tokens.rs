@@ -1,5 +1,6 @@
-//! Tokens by which clients go on with their sessions, presented by somebody else while their owners are here, or given to
-//! several: nobody loses anything by that, nothing gets out of a room, and what a server does wrong is counted.
+//! Tokens by which clients go on with their sessions, presented by somebody else while their owners are here,
+//! or given to several: nobody loses anything by that, nothing gets out of a room, and what a server does
+//! wrong is counted.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -142,8 +143,8 @@ fn tokens_of_present_clients_take_nothing() {
     assert_eq!(hears_up_to(2, &mut living), [2]);
     assert!(server.process.signal(Signal::TERM));
     let outcome = finish(server.process, RUN_MAX);
-    // Of the first seven, the speaker was told each, the living one six and the stranger one; of the others, both were told two
-    // and the stranger one. One more connection was to see whether the server listens.
+    // Of the first seven, the speaker was told each, the living one six and the stranger one; of the others,
+    // both were told two and the stranger one. One more connection was to see whether the server listens.
     assert!(
         outcome.stdout.contains("served 8 connections, 0 echoes, 10 broadcasts (19 copies)"),
         "{outcome}"
@@ -169,8 +170,8 @@ fn socketio_tokens_of_present_clients_are_nobodys() {
     assert_eq!(present_the_token_of_somebody_who_is_here(address), [3]);
 }
 
-/// AnyCable gives the subscriptions of a session to whoever names it. The one whose name it was stays, and begins anew when it
-/// comes back, but misses nothing: its history is its own to ask for.
+/// AnyCable gives the subscriptions of a session to whoever names it. The one whose name it was stays, and
+/// begins anew when it comes back, but misses nothing: its history is its own to ask for.
 #[test]
 fn cable_sessions_may_be_taken_over() {
     const ROOM: &str = r#""identifier":"{\"channel\":\"BenchmarkChannel\",\"room\":\"a\"}""#;
@@ -225,7 +226,8 @@ fn cable_sessions_may_be_taken_over() {
     assert!(outcome.stdout.contains("served 5 connections, 0 echoes, 3 broadcasts (7 copies)"), "{outcome}");
 }
 
-/// A Socket.IO server to which all clients are the same: each has the same token, and one of them has always had everything.
+/// A Socket.IO server to which all clients are the same: each has the same token, and one of them has always
+/// had everything.
 #[derive(Default)]
 struct OneForAll {
     said: Mutex<Vec<String>>,

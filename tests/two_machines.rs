@@ -1,5 +1,5 @@
-//! Servers of a shootout under a target agent, with NATS on a free port: here both are this machine, the agent's servers at a
-//! loopback address of their own. `fleet_networks.rs` has the same in two networks.
+//! Servers of a shootout under a target agent, with NATS on a free port: here both are this machine, the
+//! agent's servers at a loopback address of their own. `fleet_networks.rs` has the same in two networks.
 
 use std::process::Command;
 use std::thread;

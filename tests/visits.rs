@@ -1,5 +1,6 @@
-//! People come to rooms and go from them, over the protocols that have rooms: what is due follows from who was there, and what comes to
-//! somebody who has left has leaked. The reference server knows nothing of visits: it lets in and out whoever asks.
+//! People come to rooms and go from them, over the protocols that have rooms: what is due follows from who
+//! was there, and what comes to somebody who has left has leaked. The reference server knows nothing of
+//! visits: it lets in and out whoever asks.
 
 use std::path::Path;
 use std::time::Duration;

@@ -95,8 +95,8 @@ impl Job {
         command
     }
 
-    /// A step that is our action, with these inputs: what its steps said, up to the first that failed and what is always
-    /// run after it.
+    /// A step that is our action, with these inputs: what its steps said, up to the first that failed and
+    /// what is always run after it.
     pub(crate) fn action(&self, with: &BTreeMap<String, String>) -> Vec<Outcome> {
         let action = yaml(&fs::read_to_string(root().join("action.yml")).unwrap());
         let inputs = action["inputs"].as_object().expect("inputs");

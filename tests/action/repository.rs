@@ -25,7 +25,8 @@ pub(crate) struct Repository {
     pub(crate) port: u16,
 }
 
-/// How the repository's server is started, and what it does beside. Like Rails, it lets in who says that they come from its own pages.
+/// How the repository's server is started, and what it does beside. Like Rails, it lets in who says that they
+/// come from its own pages.
 fn server(more: &str) -> String {
     let program = program();
     let program = program.to_string_lossy();

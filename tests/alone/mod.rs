@@ -1,5 +1,5 @@
-//! Tests that hold times and verdicts against the truth: one at a time ([`alone`](crate::support::alone)), and in `make test`
-//! with nothing beside them.
+//! Tests that hold times and verdicts against the truth: one at a time ([`alone`](crate::support::alone)),
+//! and in `make test` with nothing beside them.
 
 mod owners;
 mod resources;
@@ -25,7 +25,8 @@ fn crowd(n: usize) -> Vec<Process> {
     (0..n).map(|_| busy()).collect()
 }
 
-/// CPU that other programs had, percent of a core, on average over a run's last step. Further runs and busy loops are a test's own.
+/// CPU that other programs had, percent of a core, on average over a run's last step. Further runs and busy
+/// loops are a test's own.
 fn others_percent(results: &Value) -> f64 {
     let last = results["steps"].as_array().and_then(|steps| steps.last());
     let others = last.and_then(|step| step["machine"]["others"].as_array()).into_iter().flatten();

@@ -1,6 +1,7 @@
-//! Owners of round trips' time: servers and machines of which that is known by construction, each with several loads, and
-//! some troubles in pairs. `cargo test` runs a part; `make owners` all, and writes docs/logs/OWNERS.md; `make owners ONLY=http` those
-//! cells whose row has that text, and leaves the others as they are.
+//! Owners of round trips' time: servers and machines of which that is known by construction, each with
+//! several loads, and some troubles in pairs. `cargo test` runs a part; `make owners` all, and writes
+//! docs/logs/OWNERS.md; `make owners ONLY=http` those cells whose row has that text, and leaves the others as
+//! they are.
 
 mod grid;
 

@@ -1,8 +1,9 @@
-//! Sentences: what throng says in situations whose truth is known, in text, on the page, in Markdown, JUnit and by its exit
-//! code.
+//! Sentences: what throng says in situations whose truth is known, in text, on the page, in Markdown, JUnit
+//! and by its exit code.
 //!
-//! `cargo test` runs those that are short, one after another; `make sentences` all, and writes docs/logs/SENTENCES.md.
-//! `make sentences BUSY=4` does so beside four busy loops and writes nothing, `ONLY=storm` those of such a name or group.
+//! `cargo test` runs those that are short, one after another; `make sentences` all, and writes
+//! docs/logs/SENTENCES.md. `make sentences BUSY=4` does so beside four busy loops and writes nothing,
+//! `ONLY=storm` those of such a name or group.
 
 mod fields;
 mod pattern;

@@ -1,8 +1,9 @@
 //! A liar at the bus: everything between a coordinator and an agent goes through it, and it alters what it likes.
 //!
-//! The agent is at a NATS of its own. What it is asked and what it says is carried over as it is, so that all that is altered was
-//! genuine: who is there, claims and their answers, and packets. Only their keys the bridge replaces by its own, as whoever can answer
-//! in an agent's place can: so it reads what is sealed, and seals what it altered.
+//! The agent is at a NATS of its own. What it is asked and what it says is carried over as it is, so that all
+//! that is altered was genuine: who is there, claims and their answers, and packets. Only their keys the
+//! bridge replaces by its own, as whoever can answer in an agent's place can: so it reads what is sealed, and
+//! seals what it altered.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -41,8 +42,8 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Carries what goes between the coordinators at one NATS and the agents at the other. In the place of a packet goes what `alter`
-    /// makes of it; `None`: it goes as it is.
+    /// Carries what goes between the coordinators at one NATS and the agents at the other. In the place of a
+    /// packet goes what `alter` makes of it; `None`: it goes as it is.
     pub fn between(coordinators: SocketAddr, agents: SocketAddr, mut alter: impl Alter) -> Bridge {
         let (sender, heard) = mpsc::channel();
         let asked = ["throng.call", "throng.agent.>"];
@@ -160,8 +161,8 @@ pub fn damaged(bytes: &[u8], rng: &mut fastrand::Rng) -> Vec<u8> {
     bytes
 }
 
-/// The packet with its message changed, as one who knows the protocol changes it; `None`: it carries no whole message, or the
-/// message stays as it is.
+/// The packet with its message changed, as one who knows the protocol changes it; `None`: it carries no whole
+/// message, or the message stays as it is.
 pub fn retold<T: Serialize + DeserializeOwned>(
     bytes: &[u8],
     tell: impl FnOnce(T) -> Option<T>,
@@ -173,8 +174,8 @@ pub fn retold<T: Serialize + DeserializeOwned>(
     Some(Packet { content: Content::Part { number, last: true, bytes }, ..packet }.write())
 }
 
-/// Withholds the message that is `withheld`, and all that follows; says something else in its place, and again with every answer to
-/// a beat: one who is there, and does not come to the point.
+/// Withholds the message that is `withheld`, and all that follows; says something else in its place, and
+/// again with every answer to a beat: one who is there, and does not come to the point.
 pub fn chatter(
     withheld: impl Fn(&Up) -> bool + Send + 'static,
     instead: impl Fn() -> Up + Send + 'static,

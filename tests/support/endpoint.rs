@@ -26,7 +26,8 @@ impl Request {
     }
 }
 
-/// Takes one request a connection, until nobody wants to know of them any more. `answer` gives a status and a body of JSON.
+/// Takes one request a connection, until nobody wants to know of them any more. `answer` gives a status and a
+/// body of JSON.
 pub fn endpoint(
     mut answer: impl FnMut(&Request) -> (&'static str, String) + Send + 'static,
 ) -> (SocketAddr, Receiver<Request>) {

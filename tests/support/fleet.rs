@@ -105,7 +105,8 @@ impl Bus {
         assert!(wait_until(Duration::from_secs(20), || free() == agents), "agents:\n{}", self.list());
     }
 
-    /// The subjects that somebody listens to at this moment, as the protocol's own trace shows: found by listening to all.
+    /// The subjects that somebody listens to at this moment, as the protocol's own trace shows: found by
+    /// listening to all.
     pub fn subjects(&self) -> Vec<String> {
         let mut heard = Vec::new();
         let mut stream = self.connect();

@@ -18,8 +18,8 @@ pub struct Haproxy {
 }
 
 impl Haproxy {
-    /// Starts one with these lines in its section of defaults, and these servers behind it; prints the reason for skipping
-    /// `what` if there is none.
+    /// Starts one with these lines in its section of defaults, and these servers behind it; prints the reason
+    /// for skipping `what` if there is none.
     pub fn start(what: &str, defaults: &[&str], balance: &[&str], servers: &[SocketAddr]) -> Option<Haproxy> {
         if Command::new("haproxy").arg("-v").output().is_err() {
             skip(what, "needs haproxy");

@@ -42,8 +42,8 @@ use std::time::{Duration, Instant};
 
 use net::socket::can_bind;
 
-/// Ports for servers: below those that the kernel gives to whoever asks for any (`ip_local_port_range`), so that nobody gets one
-/// of them between the moment at which it was free and the server's start.
+/// Ports for servers: below those that the kernel gives to whoever asks for any (`ip_local_port_range`), so
+/// that nobody gets one of them between the moment at which it was free and the server's start.
 const PORTS: Range<u32> = 24_000..32_000;
 
 /// A loopback address that nobody listens on, and that no other test of this process is given.
@@ -93,8 +93,8 @@ pub fn retry(what: &str, why: &str) {
     say_uncaptured("retried", what, why);
 }
 
-/// Runs a test of times, or of shares that depend on them, again, twice at most, if it fails: a machine that others use may
-/// be slow for a moment.
+/// Runs a test of times, or of shares that depend on them, again, twice at most, if it fails: a machine that
+/// others use may be slow for a moment.
 pub fn timed(attempt: impl Fn()) {
     const ATTEMPTS_MAX: usize = 3;
     for _ in 1..ATTEMPTS_MAX {

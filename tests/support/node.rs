@@ -12,7 +12,8 @@ use super::target::{Unavailable, complete};
 /// Time a script may take, of which some start a browser beside others; it has deadlines of its own.
 const WITHIN: Duration = Duration::from_secs(180);
 
-/// The folders whose packages this process has installed: npm empties a folder first, while another test may be using it.
+/// The folders whose packages this process has installed: npm empties a folder first, while another test may
+/// be using it.
 static INSTALLED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A folder whose packages are installed.

@@ -54,8 +54,8 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Listens as these words say besides its address, for what these locations are; it ends each connection after 50 answers. `None`,
-    /// which is told: there is none.
+    /// Listens as these words say besides its address, for what these locations are; it ends each connection
+    /// after 50 answers. `None`, which is told: there is none.
     pub fn start(listens: &str, locations: &str) -> Option<Nginx> {
         if Command::new("nginx").arg("-v").output().is_err() {
             skip("nginx", "there is none");

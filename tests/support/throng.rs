@@ -108,7 +108,8 @@ impl Outcome {
         Failed { key, flag, text }
     }
 
-    /// Panics unless no run could be made, with this exit code, for this key, and the text holds these names and numbers.
+    /// Panics unless no run could be made, with this exit code, for this key, and the text holds these names
+    /// and numbers.
     pub fn assert_failed(&self, code: i32, key: &str, names: &[&str]) {
         let error = self.error();
         assert_eq!((self.code, &*error.key), (Some(code), key), "{self}");
@@ -117,7 +118,8 @@ impl Outcome {
         }
     }
 
-    /// Panics unless the run held. A busy machine may be slower than the rate that was asked for; then nothing else has broken.
+    /// Panics unless the run held. A busy machine may be slower than the rate that was asked for; then
+    /// nothing else has broken.
     pub fn assert_held(&self) {
         if self.code == Some(0) {
             return;
@@ -134,8 +136,8 @@ impl Outcome {
         }
     }
 
-    /// Panics unless the run could not connect one of its clients, says that this error was why, and gives a result that
-    /// a script can read all the same.
+    /// Panics unless the run could not connect one of its clients, says that this error was why, and gives a
+    /// result that a script can read all the same.
     pub fn assert_no_server(&self, error: &str, clients: u64) {
         assert_eq!(self.code, Some(1), "{self}");
         let results = self.json();
@@ -206,9 +208,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `throng serve` on a free port with these further arguments, and waits until it says that it listens. A port
-    /// that was free may be somebody's a moment later (a shootout's server, which would answer in its place for as long as
-    /// it runs): then another is tried.
+    /// Starts `throng serve` on a free port with these further arguments, and waits until it says that it
+    /// listens. A port that was free may be somebody's a moment later (a shootout's server, which would
+    /// answer in its place for as long as it runs): then another is tried.
     pub fn start(arguments: &[&str]) -> Server {
         Server::start_as(arguments, |serve| serve)
     }

@@ -17,8 +17,8 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A link that loses so many percent of the packets, and carries so many bits a second (0: as many as it can); says so and
-    /// gives `None` where it cannot be made.
+    /// A link that loses so many percent of the packets, and carries so many bits a second (0: as many as it
+    /// can); says so and gives `None` where it cannot be made.
     pub fn new(loss_percent: f64, mbits_per_s: u32) -> Option<Wire> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("throng{}-wire{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));

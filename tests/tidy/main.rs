@@ -1,5 +1,5 @@
-//! Rules that a compiler does not check: who may use whom, what pure code may not touch, how long a file may be, and what
-//! must not be committed. The rules and their reasons are in CONTRIBUTING.
+//! Rules that a compiler does not check: who may use whom, what pure code may not touch, how long a file may
+//! be, and what must not be committed. The rules and their reasons are in CONTRIBUTING.
 
 mod comments;
 mod findings;
@@ -84,8 +84,8 @@ const EFFECTS: &[&str] = &[
     "ToSocketAddrs",
 ];
 
-/// `apt.txt` names packages of a distribution, which locks their versions; Maven and Leiningen resolve what a `pom.xml` or
-/// `project.clj` names to the same files each time.
+/// `apt.txt` names packages of a distribution, which locks their versions; Maven and Leiningen resolve what a
+/// `pom.xml` or `project.clj` names to the same files each time.
 const LOCKFILES: &[&str] = &[
     "package-lock.json",
     "go.sum",
@@ -277,7 +277,8 @@ fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// If a manifest names its programs of tests, Cargo runs them and nothing else, and the compiler takes what they declare.
+/// If a manifest names its programs of tests, Cargo runs them and nothing else, and the compiler takes what
+/// they declare.
 #[test]
 fn every_file_of_tests_is_run() {
     let mut forgotten = Vec::new();

@@ -1,10 +1,11 @@
-//! The modules that each module of a crate uses: by `use`, at the top of a file or within a function, and by paths written in place.
+//! The modules that each module of a crate uses: by `use`, at the top of a file or within a function, and by
+//! paths written in place.
 //!
-//! Rules. A path belongs to the module that has what it names, however many `use`s hand it on. Each folder is looked at by
-//! itself: its files, its folders, and the file of the folder itself (`[it]` below) are nodes, and what anything in one of
-//! them uses of anything in another is an edge. So two files of a folder are no ring, but two folders that use each other
-//! are one, by whichever of their files; and a module that uses something of the one around it must not be used by that.
-//! Tests may use what they like.
+//! Rules. A path belongs to the module that has what it names, however many `use`s hand it on. Each folder is
+//! looked at by itself: its files, its folders, and the file of the folder itself (`[it]` below) are nodes,
+//! and what anything in one of them uses of anything in another is an edge. So two files of a folder are no
+//! ring, but two folders that use each other are one, by whichever of their files; and a module that uses
+//! something of the one around it must not be used by that. Tests may use what they like.
 
 mod tests;
 
@@ -81,7 +82,8 @@ impl Modules {
         folders.iter().filter_map(ring_of).collect()
     }
 
-    /// Types whose methods are spread: a block of them lies neither in the type's folder nor in the one of its own name.
+    /// Types whose methods are spread: a block of them lies neither in the type's folder nor in the one of
+    /// its own name.
     pub(crate) fn strays(&self) -> Vec<String> {
         let mut strays = Vec::new();
         for (module, source) in &self.0 {
@@ -101,8 +103,8 @@ impl Modules {
         strays
     }
 
-    /// Modules that name what is in one of a folder's folders, but are neither in that one nor at the door, which alone may
-    /// name them all and hand on what they have.
+    /// Modules that name what is in one of a folder's folders, but are neither in that one nor at the door,
+    /// which alone may name them all and hand on what they have.
     pub(crate) fn reach_into(&self, folder: &str, door: &str) -> Vec<String> {
         let mut found = Vec::new();
         for (module, source) in self.0.iter().filter(|(module, _)| module.first().is_none_or(|m| m != door)) {
@@ -292,8 +294,8 @@ impl Source {
     }
 }
 
-/// A path as the file's own module would write it: within as many `mod name { ... }` as `depth` says, the first `super`s
-/// are the file itself.
+/// A path as the file's own module would write it: within as many `mod name { ... }` as `depth` says, the
+/// first `super`s are the file itself.
 fn outward(path: Module, depth: usize) -> Module {
     let within = path.iter().take_while(|name| *name == "super").count().min(depth);
     match &path[within..] {

@@ -1,4 +1,5 @@
-//! Pages in Markdown: their links and the files that they name exist, the map in docs/README.md has each, and they stay short.
+//! Pages in Markdown: their links and the files that they name exist, the map in docs/README.md has each, and
+//! they stay short.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

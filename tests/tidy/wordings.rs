@@ -153,7 +153,8 @@ fn is_subject_and_case(name: &str) -> bool {
     words.len() <= NAME_WORDS_MAX && !CLAUSES.iter().any(|clause| clause.eq_ignore_ascii_case(words[0]))
 }
 
-/// The arguments of an assertion or an explained call at the beginning of the tokens, and how many of them are compared.
+/// The arguments of an assertion or an explained call at the beginning of the tokens, and how many of them
+/// are compared.
 fn explained(tokens: &[TokenTree]) -> Option<(Group, usize)> {
     let TokenTree::Ident(name) = tokens.first()? else { return None };
     match tokens.get(1)? {
@@ -209,8 +210,8 @@ fn is_attribute(group: &Group) -> bool {
         && matches!(first, Some(TokenTree::Ident(name)) if name == "doc" || name == "allow")
 }
 
-/// Returns whether the text holds [`SENTENCE_WORDS`] words of letters in a row, with single spaces between them, each perhaps before
-/// a comma or a colon. A semicolon ends a row: it is as frequent in code.
+/// Returns whether the text holds [`SENTENCE_WORDS`] words of letters in a row, with single spaces between
+/// them, each perhaps before a comma or a colon. A semicolon ends a row: it is as frequent in code.
 fn holds_sentence(text: &str) -> bool {
     let words = text.split(' ').map(|word| word.strip_suffix([',', ':']).unwrap_or(word));
     let mut row = 0;

@@ -43,7 +43,8 @@ pub(crate) struct RunArgs {
     /// Your own application's messages, over the protocol that FILE.toml or --protocol names (throng docs app)
     #[arg(long, value_name = "FILE.toml", help_heading = "Messages")]
     pub(crate) app: Option<PathBuf>,
-    /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB uses sizes in that range [default: 0; raw: 33]
+    /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB uses sizes in that range
+    /// [default: 0; raw: 33]
     #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = payload::sizes, help_heading = "Messages")]
     pub(crate) payload_padding: Option<Sizes>,
     /// A CSV file; messages carry its rows in turn, as JSON objects (raw and json)
@@ -84,8 +85,8 @@ pub(crate) struct RunArgs {
     /// Handshakes under way at once
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Connections")]
     pub(crate) connect_parallel: u32,
-    /// Wait this long for messages under way at the end of a step [default: at most 30s, until nothing has come for 2s and
-    /// for three times the longest answer]
+    /// Wait this long for messages under way at the end of a step [default: at most 30s, until nothing has
+    /// come for 2s and for three times the longest answer]
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Connections")]
     pub(crate) drain_timeout: Option<u64>,
     /// Source addresses; several allow more than about 28,000 connections
@@ -146,8 +147,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) fleet: FleetArgs,
 
-    /// Fail with exit code 3 unless this holds, e.g. 'p95<250ms', 'rate>=500/s'; throng always checks that nothing is lost,
-    /// wrong or refused, and that the rate is kept
+    /// Fail with exit code 3 unless this holds, e.g. 'p95<250ms', 'rate>=500/s'; throng always checks that
+    /// nothing is lost, wrong or refused, and that the rate is kept
     #[arg(long = "limit", value_name = "LIMIT", help_heading = "Output")]
     pub(crate) limits: Vec<String>,
     /// Allow this share of the answers to be missing or wrong, and of the clients to be lost, e.g. 1% [default: none; a

@@ -24,8 +24,8 @@ pub(crate) struct DialectArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Protocol")]
 struct OfAll {
-    /// What acknowledges a broadcast: a result of its own, the sender's copy, where servers but pass messages on, or the
-    /// answer to a callback [default: result, where the protocol has one]
+    /// What acknowledges a broadcast: a result of its own, the sender's copy, where servers but pass messages
+    /// on, or the answer to a callback [default: result, where the protocol has one]
     #[arg(long, value_enum, value_name = "WHAT")]
     ack: Option<AckArg>,
     /// A token to let the client in, e.g. a JWT, better as env:NAME or file:PATH; results record it as *** with a hash

@@ -1,5 +1,5 @@
-//! HAR 1.2 with the messages of WebSockets under the name that Chrome gave them (`_webSocketMessages`) and mitmproxy took over:
-//! the parts that are used. Whatever is absent or null is empty.
+//! HAR 1.2 with the messages of WebSockets under the name that Chrome gave them (`_webSocketMessages`) and
+//! mitmproxy took over: the parts that are used. Whatever is absent or null is empty.
 
 use std::fmt;
 

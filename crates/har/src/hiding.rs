@@ -3,8 +3,8 @@
 /// Keys whose values throng reads as words of its own.
 const OWN: [&str; 9] = ["protocol", "frames", "data", "keep", "to", "kind", "every", "number", "time"];
 
-/// Replaces a cell by its placeholder wherever it stands, but for the file's own words: a password may be `send`, which is a
-/// key, or `password`, which is a column.
+/// Replaces a cell by its placeholder wherever it stands, but for the file's own words: a password may be
+/// `send`, which is a key, or `password`, which is a column.
 pub(crate) fn hide(file: String, cell: &str, placeholder: &str) -> String {
     let places: Vec<usize> = file.match_indices(cell).map(|(at, _)| at).collect();
     let places: Vec<usize> = places.into_iter().filter(|&at| !is_in_placeholder(&file[..at])).collect();
@@ -21,7 +21,8 @@ pub(crate) fn hide(file: String, cell: &str, placeholder: &str) -> String {
     hidden(&foreign(&places, &|places| own_words(&hidden(places)) == words))
 }
 
-/// The places that may all be hidden: halves are tried, as a file has few words of its own and a parse of it takes its time.
+/// The places that may all be hidden: halves are tried, as a file has few words of its own and a parse of it
+/// takes its time.
 fn foreign(places: &[usize], may_be_hidden: &impl Fn(&[usize]) -> bool) -> Vec<usize> {
     match places {
         [] => Vec::new(),

@@ -90,8 +90,8 @@ pub(crate) fn replaced(text: &str, leaves: &[Leaf], by: impl Fn(&Leaf) -> Option
     out + &without_placeholders(&text[at..], "\\u007b")
 }
 
-/// A text with this in place of each brace that would open a placeholder. Between JSON's own braces and a letter, there is a
-/// quotation mark: all others are in strings, where an escape means the same.
+/// A text with this in place of each brace that would open a placeholder. Between JSON's own braces and a
+/// letter, there is a quotation mark: all others are in strings, where an escape means the same.
 pub(crate) fn without_placeholders(text: &str, brace: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -1,9 +1,10 @@
-//! App files from browsers' recordings: reads a HAR, takes the app's messages out of the protocol that carries them, and writes
-//! what a person would have written.
+//! App files from browsers' recordings: reads a HAR, takes the app's messages out of the protocol that
+//! carries them, and writes what a person would have written.
 //!
-//! [`Recording::read`] reads; [`draft`] finds out what the messages are for (`talk`), where the values in them come from
-//! (`trace`), and writes the file. Nothing here does I/O: a HAR is somebody's whole session, and its secrets leave this crate
-//! only as cells of [`Draft::users`], or in a HAR that [`write()`] makes of what was recorded.
+//! [`Recording::read`] reads; [`draft`] finds out what the messages are for (`talk`), where the values in
+//! them come from (`trace`), and writes the file. Nothing here does I/O: a HAR is somebody's whole session,
+//! and its secrets leave this crate only as cells of [`Draft::users`], or in a HAR that [`write()`] makes of
+//! what was recorded.
 
 mod bad_har;
 mod carried;

@@ -127,8 +127,8 @@ impl Talk {
         talk
     }
 
-    /// The first message of the server's before `end` that has the value, under this key if there is one, and the value in it;
-    /// `None` if the client said it before.
+    /// The first message of the server's before `end` that has the value, under this key if there is one, and
+    /// the value in it; `None` if the client said it before.
     pub(crate) fn source(&self, value: &str, key: Option<&str>, end: usize) -> Option<(usize, &Leaf)> {
         let place = *self.received.get(&(value.to_owned(), key.map(str::to_owned)))?;
         let is_own = self.sent.get(value).is_some_and(|&at| at < place.message);

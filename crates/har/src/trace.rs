@@ -9,13 +9,14 @@ use crate::recording::{Exchange, Recording, header, is_called};
 
 /// Values that are looked for in answers: a page has a handful, and each search goes through all bodies.
 const SEARCHES_MAX: usize = 64;
-/// Columns of the users' data, and values kept of answers and messages: an app has a handful of each, and each is looked for in
-/// all values behind it.
+/// Columns of the users' data, and values kept of answers and messages: an app has a handful of each, and
+/// each is looked for in all values behind it.
 const COLUMNS_MAX: usize = 100;
 const KNOWN_MAX: usize = 200;
 /// A value is told from a word by its length.
 const RANDOM_BYTES_MIN: usize = 8;
-/// Letters of both cases are random from this length on: a name that is taken for one is found in the page just as well.
+/// Letters of both cases are random from this length on: a name that is taken for one is found in the page
+/// just as well.
 const BASE64_BYTES_MIN: usize = 16;
 /// The shortest value that is replaced within another.
 const PART_BYTES_MIN: usize = 6;
@@ -446,8 +447,9 @@ fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
         .expect("there are more numbers than names")
 }
 
-/// A text that is no JSON, as a file has it. Whoever made the recording may have written placeholders, which would send what
-/// only this machine knows (`{hmac:sha256:env:…}`); without an escape, a parenthesis takes the place of the brace.
+/// A text that is no JSON, as a file has it. Whoever made the recording may have written placeholders, which
+/// would send what only this machine knows (`{hmac:sha256:env:…}`); without an escape, a parenthesis takes
+/// the place of the brace.
 pub(crate) fn plain(text: &str) -> String {
     without_placeholders(text, "(")
 }

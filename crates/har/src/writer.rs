@@ -1,4 +1,5 @@
-//! A HAR of entries: what [`Recording::read`](crate::Recording::read) reads, with the members that HAR 1.2 asks for besides.
+//! A HAR of entries: what [`Recording::read`](crate::Recording::read) reads, with the members that HAR 1.2
+//! asks for besides.
 
 use std::io;
 

@@ -23,8 +23,9 @@ const HOP_BY_HOP: [HeaderName; 8] = [
     TRANSFER_ENCODING,
     UPGRADE,
 ];
-/// Headers that the proxy speaks for the client. An answer without a body (304) would leave nothing to look values up in, and
-/// what must be rewritten must not be compressed. Without extensions, frames of WebSockets can be read as they pass.
+/// Headers that the proxy speaks for the client. An answer without a body (304) would leave nothing to look
+/// values up in, and what must be rewritten must not be compressed. Without extensions, frames of WebSockets
+/// can be read as they pass.
 const NOT_ASKED: [HeaderName; 5] =
     [ACCEPT_ENCODING, IF_MODIFIED_SINCE, IF_NONE_MATCH, EXPECT, SEC_WEBSOCKET_EXTENSIONS];
 /// Headers of answers in which links stand.

@@ -1,4 +1,5 @@
-//! Absolute links to the server, in pages, scripts and headers, that are made links to the proxy: in portions, as bodies come.
+//! Absolute links to the server, in pages, scripts and headers, that are made links to the proxy: in
+//! portions, as bodies come.
 //!
 //! ```text
 //! bytes --no beginning of a link--> passed on

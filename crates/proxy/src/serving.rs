@@ -59,7 +59,8 @@ struct Proxy {
 
 type Answer = Response<Either<Relayed, Full<Bytes>>>;
 
-/// Serves until `watch` says so, asked ten times a second; each address has one of the sessions. `ready` is told the addresses.
+/// Serves until `watch` says so, asked ten times a second; each address has one of the sessions. `ready` is
+/// told the addresses.
 ///
 /// # Errors
 /// An address cannot be listened on; it is named.
@@ -192,8 +193,8 @@ impl Proxy {
         self.pass(answer, links, &own, at)
     }
 
-    /// The name by which the client knows the proxy; `None` for a foreign one, as a page on the web may make a browser ask by a name of
-    /// its own that leads here (DNS rebinding).
+    /// The name by which the client knows the proxy; `None` for a foreign one, as a page on the web may make
+    /// a browser ask by a name of its own that leads here (DNS rebinding).
     fn own_name(&self, request: &Request<Incoming>) -> Option<String> {
         let named = request.uri().authority().map(|authority| authority.as_str());
         let host = named.or_else(|| headers::text(request.headers(), &HOST));

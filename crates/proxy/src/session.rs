@@ -1,5 +1,5 @@
-//! A session that passed through the proxy, within bounds: requests with the bodies that a file may be made of, and WebSockets with their
-//! messages.
+//! A session that passed through the proxy, within bounds: requests with the bodies that a file may be made
+//! of, and WebSockets with their messages.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

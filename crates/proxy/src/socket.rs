@@ -36,7 +36,8 @@ impl FrameRecorder {
         FrameRecorder { session, place, direction, reader: Some(Reader::default()), is_closed: false }
     }
 
-    /// Reads a portion. Frames that break the protocol are the app's affair, and end the recording of this direction alone.
+    /// Reads a portion. Frames that break the protocol are the app's affair, and end the recording of this
+    /// direction alone.
     fn handle(&mut self, mut bytes: &[u8]) {
         let Some(reader) = &mut self.reader else { return };
         // The end that would read it: frames of clients are masked.

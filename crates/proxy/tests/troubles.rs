@@ -1,4 +1,5 @@
-//! Broken, hostile and odd servers and clients, over real sockets: each gets an answer or its end, and the proxy goes on.
+//! Broken, hostile and odd servers and clients, over real sockets: each gets an answer or its end, and the
+//! proxy goes on.
 
 use std::collections::BTreeSet;
 use std::fs;

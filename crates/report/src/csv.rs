@@ -46,7 +46,8 @@ pub(crate) fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
 
 type Column = (String, String);
 
-/// Parts that are columns because one of the runs has them. A table has one header: the cells of the other runs are empty.
+/// Parts that are columns because one of the runs has them. A table has one header: the cells of the other
+/// runs are empty.
 struct Present<'a> {
     /// Sizes of rooms, of which there are many.
     rooms: Vec<Timed>,

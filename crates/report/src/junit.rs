@@ -10,10 +10,11 @@ use results::finding::Finding;
 use results::format::{count, counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
 
-/// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
-/// is how a search finds its answer. A step without limits has one case, so that it is seen to have run. So has one in
-/// which no client got in or nothing was answered, and there the case is an error; and one that the user ended before its load
-/// began, where it is skipped. A run that had not ended has a suite with an error more: of what did not run, nothing was kept.
+/// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped,
+/// for that is how a search finds its answer. A step without limits has one case, so that it is seen to have
+/// run. So has one in which no client got in or nothing was answered, and there the case is an error; and one
+/// that the user ended before its load began, where it is skipped. A run that had not ended has a suite with
+/// an error more: of what did not run, nothing was kept.
 pub fn junit(run: &Run) -> String {
     let suites = run.steps.iter().zip(loads(run)).map(|(step, load)| suite(run, step, &load));
     let suites: Vec<Suite> = suites.chain(run.resume_after.map(|whole| unended(run, whole))).collect();

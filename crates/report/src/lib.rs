@@ -1,4 +1,5 @@
-//! Results to text, Markdown, CSV, JSON, HTML and what CI reads: one file per exporter, all of them pure functions of a run.
+//! Results to text, Markdown, CSV, JSON, HTML and what CI reads: one file per exporter, all of them pure
+//! functions of a run.
 
 use results::Run;
 

@@ -4,8 +4,8 @@ use results::Step;
 use results::format::duration;
 use stats::{Histogram, Timed};
 
-/// A quantile: `1.20ms`; `≥ 3.01s` where messages without an answer, or clients that were not back, decide it; `–` where
-/// nothing was answered at all; nothing where there is no such figure.
+/// A quantile: `1.20ms`; `≥ 3.01s` where messages without an answer, or clients that were not back, decide
+/// it; `–` where nothing was answered at all; nothing where there is no such figure.
 pub(crate) fn quantile(step: &Step, timed: Timed, q: f64) -> String {
     read(step, timed, step.is_open(timed, q), |histogram| histogram.quantile_ns(q))
 }
@@ -18,8 +18,8 @@ pub(crate) fn marked_quantile(step: &Step, timed: Timed, q: f64) -> String {
     if is_read && q < 1.0 && step.figures.get(timed).is_marked(q) { text + "?" } else { text }
 }
 
-/// A quantile of what was timed of a part of a step, a kind of messages or a role: `open` samples of the step's stand for what
-/// never came. Whose those are is not known: each part's may be among its longest.
+/// A quantile of what was timed of a part of a step, a kind of messages or a role: `open` samples of the
+/// step's stand for what never came. Whose those are is not known: each part's may be among its longest.
 pub(crate) fn quantile_of_part(histogram: &Histogram, open: u64, q: f64) -> String {
     let count = histogram.count();
     match count {

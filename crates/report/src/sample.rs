@@ -313,8 +313,8 @@ pub(crate) fn http_run() -> Run {
     run(Scenario::Http, vec![Step { statuses, ..echo_step() }])
 }
 
-/// The text with every sentence of the run's findings replaced by its key: what remains is the report's own, and what does not
-/// vanish was not taken from the finding.
+/// The text with every sentence of the run's findings replaced by its key: what remains is the report's own,
+/// and what does not vanish was not taken from the finding.
 pub(crate) fn keyed(run: &Run, text: &str) -> String {
     let conclusion = conclude_run(run);
     let mut sentences = Vec::new();

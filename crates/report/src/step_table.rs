@@ -15,8 +15,8 @@ pub(crate) struct StepTable {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// The steps of a run in three parts, for a table whose rows are figures: what stands before the latencies, a row for each
-/// timed figure with its name and [`STATISTICS`], and what stands behind.
+/// The steps of a run in three parts, for a table whose rows are figures: what stands before the latencies, a
+/// row for each timed figure with its name and [`STATISTICS`], and what stands behind.
 pub(crate) struct StepSheet {
     /// The load.
     pub(crate) load: StepTable,

@@ -22,7 +22,8 @@ pub struct Table {
 pub struct Column {
     /// Its title for people; empty: it is for programs alone, and people read it in another.
     pub title: &'static str,
-    /// Its name for programs: the header in CSV, the key in JSON. Ends in the unit; empty: it is drawn for people alone.
+    /// Its name for programs: the header in CSV, the key in JSON. Ends in the unit; empty: it is drawn for
+    /// people alone.
     pub key: &'static str,
     /// True if numbers stand in it, which end at the right.
     pub is_right: bool,
@@ -179,8 +180,8 @@ impl Table {
         Value::Object(fields.collect::<Map<_, _>>())
     }
 
-    /// The table as text of at most `width` columns: if it is wider, without the columns that say nothing, and of those with
-    /// these titles with as many as fit, the first first.
+    /// The table as text of at most `width` columns: if it is wider, without the columns that say nothing,
+    /// and of those with these titles with as many as fit, the first first.
     pub fn text_within(&self, width: usize, optional: &[&str]) -> String {
         let fits = |text: &str| text.lines().all(|line| line.chars().count() <= width);
         let whole = self.text();

@@ -1,8 +1,8 @@
 //! Text for a terminal: a line that says what runs, its steps as they end, and the block that ends a run.
 //!
-//! A run of one step has a page of checks, latencies and resources; one of several has a table with a row for each. Both
-//! end in RESULT, WHY, CAVEATS and NEXT. With every detail, and for readers of other programs' lines, each step is a block
-//! of its own ([`blocks`]).
+//! A run of one step has a page of checks, latencies and resources; one of several has a table with a row for
+//! each. Both end in RESULT, WHY, CAVEATS and NEXT. With every detail, and for readers of other programs'
+//! lines, each step is a block of its own ([`blocks`]).
 
 use results::{Run, Step};
 use stats::Timed;

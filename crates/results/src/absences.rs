@@ -5,9 +5,11 @@ use stats::Share;
 /// Absences that began alike and lasted about as long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Absences {
-    /// How the connections ended: by `close`, `reset` or `silence`, on purpose; or by a `loss`, which was not throng's doing.
+    /// How the connections ended: by `close`, `reset` or `silence`, on purpose; or by a `loss`, which was not
+    /// throng's doing.
     pub ended_by: String,
-    /// They lasted at most so long, and longer than those of the row before; `None`: longer than those of any other row.
+    /// They lasted at most so long, and longer than those of the row before; `None`: longer than those of any
+    /// other row.
     pub up_to_ns: Option<u64>,
     /// How many.
     pub count: u64,
@@ -54,11 +56,12 @@ impl Absences {
     }
 }
 
-/// Copies due to clients that were away and came back before the last message of the step was sent, whose messages were about as old then.
+/// Copies due to clients that were away and came back before the last message of the step was sent, whose
+/// messages were about as old then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ages {
-    /// They had been sent at most so long before, and longer than those of the row before; `None`: longer than those of any
-    /// other row.
+    /// They had been sent at most so long before, and longer than those of the row before; `None`: longer
+    /// than those of any other row.
     pub up_to_ns: Option<u64>,
     /// Copies due.
     pub due: u64,

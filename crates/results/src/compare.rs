@@ -1,8 +1,8 @@
 //! Two sides held against each other, figure by figure and level by level (METHODOLOGY "Comparison").
 //!
-//! A side is one run, or several as repeats. Levels are compared that both sides have: the same clients, and the same
-//! asked rate; and of these the kinds of messages and the roles that both have. Several runs a side give a value each; one
-//! run gives those of its series, where the figure has one.
+//! A side is one run, or several as repeats. Levels are compared that both sides have: the same clients, and
+//! the same asked rate; and of these the kinds of messages and the roles that both have. Several runs a side
+//! give a value each; one run gives those of its series, where the figure has one.
 
 use std::borrow::Cow;
 
@@ -82,8 +82,8 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     comparison
 }
 
-/// Returns whether in at least half of a side's steps at a level, of a loop that waits for answers, the generator or the machine set the
-/// pace.
+/// Returns whether in at least half of a side's steps at a level, of a loop that waits for answers, the
+/// generator or the machine set the pace.
 fn is_limited(side: &[&Step]) -> bool {
     let is_set_elsewhere = |step: &&&Step| {
         let who = step.bottleneck.as_ref().map(|finding| finding.bottleneck);
@@ -209,8 +209,8 @@ fn one_run_each(
     compare::single(of(of_a, &a), of(of_b, &b), better, kind)
 }
 
-/// How a figure is read from a row that took so many ns, in its unit, where the series has it. `timed`: what its percentiles
-/// are of.
+/// How a figure is read from a row that took so many ns, in its unit, where the series has it. `timed`: what
+/// its percentiles are of.
 fn in_series(timed: Timed, figure: Figure) -> Option<fn(&Second, u64) -> Option<f64>> {
     fn ms(ns: Option<u64>) -> Option<f64> {
         ns.map(|ns| ns as f64 / 1e6)

@@ -1,8 +1,8 @@
 //! The conclusion of a run, in sentences: how much was held, where it broke, and what that comes to.
 //!
-//! People forward sentences, so each is read off one table of rules, from the top, and the first that holds speaks
-//! (METHODOLOGY "Sentences"). Integrity comes first: what was lost, wrong, refused or late decides before any capacity is
-//! named. Text, page, Markdown, JUnit and the exit code all say what stands here.
+//! People forward sentences, so each is read off one table of rules, from the top, and the first that holds
+//! speaks (METHODOLOGY "Sentences"). Integrity comes first: what was lost, wrong, refused or late decides
+//! before any capacity is named. Text, page, Markdown, JUnit and the exit code all say what stands here.
 
 use crate::finding::Cause;
 use crate::format::{clients, rate};

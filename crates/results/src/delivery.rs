@@ -1,5 +1,5 @@
-//! The verdict on delivery, where clients lose their connections and come back: how often does a message come, to those who are
-//! away and to those who are here, and in which order?
+//! The verdict on delivery, where clients lose their connections and come back: how often does a message
+//! come, to those who are away and to those who are here, and in which order?
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -55,8 +55,8 @@ impl DeliveryGuarantee {
 }
 
 impl Delivery {
-    /// The delivery of all whole steps together: what the user did not wait for is not lost. `None`: nothing was due to anybody who
-    /// was away.
+    /// The delivery of all whole steps together: what the user did not wait for is not lost. `None`: nothing
+    /// was due to anybody who was away.
     pub fn of(steps: &[Step]) -> Option<Delivery> {
         let (mut counts, mut not_back) = (Counts::default(), 0);
         let (mut lost, mut ages) = (BTreeMap::<_, Share>::new(), BTreeMap::new());
@@ -75,7 +75,8 @@ impl Delivery {
         (counts.offline_due > 0).then_some(Delivery { counts, lost, not_back, horizon })
     }
 
-    /// How often messages came that were due to clients that were away. Nobody can tell which copy of two came too many.
+    /// How often messages came that were due to clients that were away. Nobody can tell which copy of two
+    /// came too many.
     pub fn away(&self) -> DeliveryGuarantee {
         DeliveryGuarantee::of(self.counts.lost_offline, self.counts.duplicate)
     }
@@ -98,8 +99,8 @@ impl Delivery {
         self.horizon
     }
 
-    /// The share that was lost by how the connection ended, if that makes a difference: two of the ways have intervals that do
-    /// not overlap.
+    /// The share that was lost by how the connection ended, if that makes a difference: two of the ways have
+    /// intervals that do not overlap.
     fn ways(&self) -> Vec<(&str, f64)> {
         let told = || self.lost.iter().filter(|(_, lost)| lost.units >= ABSENCES_MIN);
         let intervals: Vec<_> = told().filter_map(|(_, lost)| lost.interval()).collect();

@@ -91,8 +91,8 @@ pub fn read(text: &str) -> Result<Run, FileError> {
     Ok(parse::<run::FileRun>(text)?.into())
 }
 
-/// A file's text without the characters in its strings that do not show as what they are, except tabs and line feeds: names,
-/// versions and examples of errors go to terminals, and a file may come from anybody.
+/// A file's text without the characters in its strings that do not show as what they are, except tabs and
+/// line feeds: names, versions and examples of errors go to terminals, and a file may come from anybody.
 fn printable(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| !stats::is_shown(c) && !matches!(c, '\t' | '\n' | '\r');
     let has_escapes = ["\\u", "\\b", "\\f", "\\r"].iter().any(|escape| text.contains(escape));

@@ -1,8 +1,9 @@
 //! Findings: what throng says of a step or a run, as a key, its numbers with units, and one sentence.
 //!
-//! Each finding is a row of a table: [`Cause`] (what held a step back), [`Caveat`] (what weakens its metrics) and [`Loss`]
-//! (what was lost, wrong or late). The row is the only place where its key and its wording stand. Files carry key and
-//! numbers beside the sentence; text, pages, annotations and exporters print the sentence; tests compare the rest.
+//! Each finding is a row of a table: [`Cause`] (what held a step back), [`Caveat`] (what weakens its metrics)
+//! and [`Loss`] (what was lost, wrong or late). The row is the only place where its key and its wording
+//! stand. Files carry key and numbers beside the sentence; text, pages, annotations and exporters print the
+//! sentence; tests compare the rest.
 
 mod cause;
 mod caveat;

@@ -109,8 +109,8 @@ pub(crate) fn bytes_to(value: f64, more: usize) -> String {
     format!("{scaled:.0$} {1}", decimals + more, UNITS[unit])
 }
 
-/// Text from outside with `·` for every character that does not show as what it is: a server must neither write to the user's
-/// terminal nor turn its text around.
+/// Text from outside with `·` for every character that does not show as what it is: a server must neither
+/// write to the user's terminal nor turn its text around.
 pub fn printable(text: &str) -> String {
     text.replace(|c| !stats::is_shown(c), "·")
 }

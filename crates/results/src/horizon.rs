@@ -17,7 +17,8 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    /// Finds it in copies by age, from the youngest on. `None` where there is no such time, or too little on one of its sides.
+    /// Finds it in copies by age, from the youngest on. `None` where there is no such time, or too little on
+    /// one of its sides.
     pub(crate) fn of(ages: &[Ages]) -> Option<Horizon> {
         // From the youngest, as long as nearly all came; from the oldest, as long as nearly none did.
         let kept = strays(ages.iter().map(|row| (row.due.saturating_sub(row.recovered), row.due)));

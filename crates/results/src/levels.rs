@@ -26,8 +26,8 @@ pub struct Level {
     pub knee: Option<Knee>,
 }
 
-/// The levels of a sweep, by clients. Steps without a rate belong to none, and neither do those that were not what was meant:
-/// because agents were lost, or the user ended them.
+/// The levels of a sweep, by clients. Steps without a rate belong to none, and neither do those that were not
+/// what was meant: because agents were lost, or the user ended them.
 pub fn levels(steps: &[Step]) -> Vec<Level> {
     let mut by_clients: BTreeMap<u64, Vec<RatedStep<'_>>> = BTreeMap::new();
     for step in steps.iter().filter(|step| !step.is_short() && !step.was_interrupted()) {

@@ -1,8 +1,9 @@
 //! Assertions on figures: `p95<250ms`, `rtt.p99<=1s`, `errors<1%`, `missing==0`, `rate>=500/s`.
 //!
-//! A limit is a figure, a comparison and a value. A bare percentile means the scenario's main figure. Counts take a
-//! number, or a share of what they are part of, as [`Count`](stats::Count) has it. `rate` takes a share of the rate that was asked: `rate>=99%`. What is of one kind of
-//! messages or of one role alone is named with it: `say.line.delivery.p99<=50ms`, `role.speaker.missing==0`.
+//! A limit is a figure, a comparison and a value. A bare percentile means the scenario's main figure. Counts
+//! take a number, or a share of what they are part of, as [`Count`](stats::Count) has it. `rate` takes a
+//! share of the rate that was asked: `rate>=99%`. What is of one kind of messages or of one role alone is
+//! named with it: `say.line.delivery.p99<=50ms`, `role.speaker.missing==0`.
 
 use std::fmt;
 
@@ -166,8 +167,8 @@ pub struct LimitOutcome {
     pub actual: Option<f64>,
     /// True if `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
     pub at_least: bool,
-    /// The best that `actual` of a broken limit may be without the generator's and CPU contention's part of the time, where
-    /// that part is known.
+    /// The best that `actual` of a broken limit may be without the generator's and CPU contention's part of
+    /// the time, where that part is known.
     pub without_lag: Option<f64>,
     /// True if that would have kept it: whether the server broke it cannot be told.
     pub undecided: bool,
@@ -348,8 +349,8 @@ impl Limit {
         self.comparison.holds(actual, self.value)
     }
 
-    /// The messages that take too long by it, where their time is `accounted` for. `None`: it bounds none from above, or those
-    /// of a part.
+    /// The messages that take too long by it, where their time is `accounted` for. `None`: it bounds none
+    /// from above, or those of a part.
     pub(crate) fn slow_tail(&self, accounted: Timed) -> Option<SlowTail> {
         let quantile = match self.of.figure {
             Figure::Timed(timed, Statistic::Quantile(quantile)) if timed == accounted => quantile,
@@ -366,7 +367,8 @@ impl Limit {
         self.of == other.of
     }
 
-    /// Holds the limit against one step. `None`: the user ended it before that could be told, because something had not come yet.
+    /// Holds the limit against one step. `None`: the user ended it before that could be told, because
+    /// something had not come yet.
     pub fn check_decided(&self, step: &Step) -> Option<LimitOutcome> {
         let outcome = self.check(step);
         let is_decided = || {

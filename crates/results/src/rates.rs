@@ -51,7 +51,8 @@ macro_rules! rates {
 rates! {
     /// Messages the schedule asked for; `None` in a closed loop.
     asked_per_s: Asked "asked_rate",
-    /// Messages completed per second of the window, or of the time until the last where an open loop did not keep its rate.
+    /// Messages completed per second of the window, or of the time until the last where an open loop did not
+    /// keep its rate.
     achieved_per_s: Achieved "rate",
     /// Messages sent in the window.
     sent_per_s: Sent "sent_rate",

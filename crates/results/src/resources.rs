@@ -102,16 +102,16 @@ pub struct MachineUse {
     pub steal_percent: Option<f64>,
     /// The programs, other than generator and server, that had most of its CPU: the busiest first.
     pub others: Vec<ProgramUse>,
-    /// The busiest network link's throughput, in its busier direction, as a share of its speed: 0 to 100. Known where the
-    /// server is on another machine and the link's driver knows its speed.
+    /// The busiest network link's throughput, in its busier direction, as a share of its speed: 0 to 100.
+    /// Known where the server is on another machine and the link's driver knows its speed.
     pub network_percent: Option<f64>,
     /// TCP segments sent again during the window, as a share of those sent: 0 to 100.
     pub retransmit_percent: Option<f64>,
-    /// TCP segments that came before one sent earlier, which was lost or overtaken, as a share of those received: 0 to 100.
-    /// What the server sends again shows here.
+    /// TCP segments that came before one sent earlier, which was lost or overtaken, as a share of those
+    /// received: 0 to 100. What the server sends again shows here.
     pub out_of_order_percent: Option<f64>,
-    /// How often a listener's queue was full when a connection was to begin, in which case the kernel drops what begins it. Known
-    /// where the server is on the same machine.
+    /// How often a listener's queue was full when a connection was to begin, in which case the kernel drops
+    /// what begins it. Known where the server is on the same machine.
     pub listen_overflows: Option<u64>,
     /// Growth of the kernel's memory for each client while they connected: both ends, if the server is on the same
     /// machine. Known where there are many.

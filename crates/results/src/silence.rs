@@ -1,14 +1,15 @@
-//! Finds out whether connections were lost to an idle timeout: of the server, or of a proxy before it, which may be anywhere.
+//! Finds out whether connections were lost to an idle timeout: of the server, or of a proxy before it, which
+//! may be anywhere.
 //!
-//! Such a timeout ends each connection so long after its last message. A server that ends, or throws everybody out, ends all
-//! at once: then the silences differ as the last messages do, and the ends do not.
+//! Such a timeout ends each connection so long after its last message. A server that ends, or throws
+//! everybody out, ends all at once: then the silences differ as the last messages do, and the ends do not.
 
 use crate::step::Step;
 
 /// A connection that ended sooner after its last message was in the middle of something.
 const SILENCE_NS_MIN: u64 = 500_000_000;
-/// How far the silences may differ, as a share of the longest, and of the time between the first end and the last: where all
-/// connections are of one moment, nothing tells.
+/// How far the silences may differ, as a share of the longest, and of the time between the first end and the
+/// last: where all connections are of one moment, nothing tells.
 const DIFFERENCE_MAX: f64 = 0.1;
 const OF_ENDS_MAX: f64 = 0.5;
 /// Errors that end connections in silence.

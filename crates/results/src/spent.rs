@@ -16,7 +16,8 @@ pub struct TimeSpent {
     pub tail_from_ns: u64,
     /// The quantile that is about so long: 0.95, or that of the limit.
     pub tail_quantile: f64,
-    /// The percentage of the time before messages were sent that they waited for a connection that others held: 0 to 100.
+    /// The percentage of the time before messages were sent that they waited for a connection that others
+    /// held: 0 to 100.
     pub waited_percent: f64,
     /// The percentage of the load's time in which at least one message was without an answer, if it is known: 0 to 100.
     pub outstanding_percent: Option<f64>,
@@ -24,8 +25,8 @@ pub struct TimeSpent {
     pub(crate) by_latency: Account,
 }
 
-/// Least share of some messages' time that has to be stamped to speak for them: below it, the few stamped ones would be chance,
-/// and all of the step's stand in.
+/// Least share of some messages' time that has to be stamped to speak for them: below it, the few stamped
+/// ones would be chance, and all of the step's stand in.
 const STAMPED_SHARE_MIN: f64 = 0.02;
 
 /// Messages that take longer than they may.
@@ -38,8 +39,8 @@ pub(crate) struct SlowTail {
 }
 
 impl TimeSpent {
-    /// Share of sent → handled that came after the answers had arrived: 0 to 1. Stamps tell all of it, of a few; the turns of the
-    /// generator's loop tell a part, of every message.
+    /// Share of sent → handled that came after the answers had arrived: 0 to 1. Stamps tell all of it, of a
+    /// few; the turns of the generator's loop tell a part, of every message.
     pub(crate) fn handled_share(&self, of: &LatencyParts) -> f64 {
         let is_stamped = of.stamped_ns as f64 >= STAMPED_SHARE_MIN * of.service_ns as f64;
         // Of sampled reads: one in 61 is stamped, so that the tail of a short step may have next to none.
@@ -52,8 +53,9 @@ impl TimeSpent {
         of.service_ns as f64 * (1.0 - self.handled_share(of)) / of.messages.max(1) as f64
     }
 
-    /// Takes what workers have measured together, the [latency](stats::Figures::accounted) that it adds up to, and for which share of the time a message was without an answer; `None` where
-    /// nothing was answered.
+    /// Takes what workers have measured together, the [latency](stats::Figures::accounted) that it adds up
+    /// to, and for which share of the time a message was without an answer; `None` where nothing was
+    /// answered.
     pub fn of(account: &Account, latency: &Histogram, outstanding_share: Option<f64>) -> Option<TimeSpent> {
         let tail_from_ns = if latency.is_empty() { return None } else { latency.quantile_ns(TAIL_QUANTILE) };
         Some(TimeSpent {

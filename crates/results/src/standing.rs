@@ -1,7 +1,8 @@
 //! The limits that hold without being asked for (METHODOLOGY "Standing limits").
 //!
-//! A server *holds* a load when everything was delivered, every answer was right, no client was lost and the rate was kept.
-//! A limit of the user's on the same figure takes the place of a standing one, and `--allow-loss` loosens them all.
+//! A server *holds* a load when everything was delivered, every answer was right, no client was lost and the
+//! rate was kept. A limit of the user's on the same figure takes the place of a standing one, and
+//! `--allow-loss` loosens them all.
 
 use stats::Count;
 
@@ -10,8 +11,9 @@ use crate::rates::{KEPT_PERCENT_MIN, Rate};
 use crate::scenario::Scenario;
 use crate::step::Step;
 
-/// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
-/// that were not let in, what was lost or had no answer, what was wrong, and how much was too much.
+/// The figures of the standing limits, in the order in which they are said: clients that were not there,
+/// clients lost, visitors that were not let in, what was lost or had no answer, what was wrong, and how much
+/// was too much.
 pub(crate) const FIGURES: [Figure; 14] = [
     Figure::Counted(Counted::Unusable),
     Figure::Counted(Counted::Count(Count::Disconnects)),
@@ -42,8 +44,8 @@ fn stands(figure: Figure, scenario: Scenario) -> bool {
     }
 }
 
-/// The standing limits of a scenario beside those that were asked for; of everything that must not be, `allowed_percent`
-/// may.
+/// The standing limits of a scenario beside those that were asked for; of everything that must not be,
+/// `allowed_percent` may.
 pub fn limits(scenario: Scenario, asked: &[Limit], allowed_percent: f64) -> Vec<Limit> {
     let figures = FIGURES.into_iter().filter(|figure| figure.is_of(scenario) && stands(*figure, scenario));
     let all = figures.map(|figure| match figure {
@@ -53,7 +55,8 @@ pub fn limits(scenario: Scenario, asked: &[Limit], allowed_percent: f64) -> Vec<
     all.filter(|limit| !asked.iter().any(|asked| asked.is_about_the_same(limit))).collect()
 }
 
-/// Holds them against a step, and the limit that there was a load. What the step has not (a rate in a closed loop) is no limit of it.
+/// Holds them against a step, and the limit that there was a load. What the step has not (a rate in a closed
+/// loop) is no limit of it.
 pub fn check(limits: &[Limit], step: &Step) -> Vec<LimitOutcome> {
     let outcomes = limits.iter().filter_map(|limit| limit.check_decided(step));
     outcomes.filter(|outcome| outcome.actual.is_some()).chain(load(step)).collect()
@@ -110,15 +113,15 @@ pub fn unfinished() -> LimitOutcome {
     LimitOutcome { actual: Some(1.0), ..LimitOutcome::unmeasured(Requirement::Finished) }
 }
 
-/// The limit broken by a storm whose clients had left before it struck: nobody was cut off, and nobody came back. `None`: it took place, or the
-/// server was to bring it about and did not.
+/// The limit broken by a storm whose clients had left before it struck: nobody was cut off, and nobody came
+/// back. `None`: it took place, or the server was to bring it about and did not.
 pub fn storm(step: &Step) -> Option<LimitOutcome> {
     let was_none = step.figures.recovery.is_empty() && step.counts.cut == 0 && step.counts.disconnects > 0;
     (was_none && !step.was_interrupted()).then(|| none_of(Requirement::Storm))
 }
 
-/// The limit broken by a step in which clients were ready, and nothing was sent: the server kept all others for want of a load.
-/// `None`: there was a load, or none was asked for.
+/// The limit broken by a step in which clients were ready, and nothing was sent: the server kept all others
+/// for want of a load. `None`: there was a load, or none was asked for.
 fn load(step: &Step) -> Option<LimitOutcome> {
     step.sent_nothing().then(|| none_of(Requirement::Load))
 }

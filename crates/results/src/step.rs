@@ -16,10 +16,11 @@ mod kept;
 
 /// The prefix of kinds of errors of publishers.
 pub(crate) const PUBLISH: &str = "publish_";
-/// The prefix of kinds of errors that are answers of HTTP, which came, with another status, body or coding than expected
-/// (METHODOLOGY "Figures"); `wire::WrongResponse` names them.
+/// The prefix of kinds of errors that are answers of HTTP, which came, with another status, body or coding
+/// than expected (METHODOLOGY "Figures"); `wire::WrongResponse` names them.
 const ANSWERS: &str = "http_";
-/// The kind of error of a handshake that an answer of HTTP refused: the client gets no connection by it, and no wrong answer.
+/// The kind of error of a handshake that an answer of HTTP refused: the client gets no connection by it, and
+/// no wrong answer.
 pub(crate) const HTTP_STATUS: &str = "http_status";
 
 /// Returns whether errors of a kind are wrong answers.
@@ -106,14 +107,16 @@ pub enum Interrupted {
 /// window in which all of it is read is no shorter.
 pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 
-/// A wait that ends because nothing comes has so many seconds at its end, the last cut short, in which nothing has come.
+/// A wait that ends because nothing comes has so many seconds at its end, the last cut short, in which
+/// nothing has come.
 const SECONDS_OF_QUIET: usize = 2;
 /// The shortest wait behind which nothing ordinary comes.
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
 
 impl Step {
-    /// The figures by which steps are judged, the first that a step has: the first event of a streamed answer, or the rtt; where
-    /// nobody is answered, what comes to others or is said by the server itself; or the handshake, where nothing is said.
+    /// The figures by which steps are judged, the first that a step has: the first event of a streamed
+    /// answer, or the rtt; where nobody is answered, what comes to others or is said by the server itself; or
+    /// the handshake, where nothing is said.
     pub const MAIN: [Timed; 6] =
         [Timed::First, Timed::Rtt, Timed::Delivery, Timed::PushAge, Timed::PushGap, Timed::Handshake];
 
@@ -146,8 +149,8 @@ impl Step {
         failed.max_by_key(|(_, error)| error.count).map(|(_, main)| main.example.as_str())
     }
 
-    /// Returns whether something still came when a long wait for what is missing ended: some of that may be late, and not lost. Not told
-    /// where anything went wrong, after which nobody waits for its answer.
+    /// Returns whether something still came when a long wait for what is missing ended: some of that may be
+    /// late, and not lost. Not told where anything went wrong, after which nobody waits for its answer.
     pub fn is_cut_off(&self) -> bool {
         let load_end_ns = self.start_ns + self.duration_ns;
         let waited_ns = self.series.last().map_or(0, |last| last.t_ns.saturating_sub(load_end_ns));
@@ -194,8 +197,8 @@ impl Step {
         self.limits.iter().chain(&self.stop).chain(&self.standing).filter(|limit| !limit.passed)
     }
 
-    /// Returns whether agents were lost in it, and their share of the load with them: less was asked of the server than was meant
-    /// to be, and how much less is not known.
+    /// Returns whether agents were lost in it, and their share of the load with them: less was asked of the
+    /// server than was meant to be, and how much less is not known.
     pub fn is_short(&self) -> bool {
         self.fleet.iter().any(|agent| agent.lost.is_some())
     }
@@ -210,7 +213,8 @@ impl Step {
         self.interrupted == Some(Interrupted::Connecting)
     }
 
-    /// Returns whether the user ended it before its load began, or before anything came of it: nothing is known of that load.
+    /// Returns whether the user ended it before its load began, or before anything came of it: nothing is
+    /// known of that load.
     pub fn tells_nothing(&self) -> bool {
         let is_unanswered = self.counts.expected > 0 && self.came() == 0;
         self.was_never_loaded() || self.was_interrupted() && is_unanswered
@@ -313,8 +317,8 @@ impl Step {
         self.is_open(timed, 1.0)
     }
 
-    /// Returns whether what never came decides the quantile `q` of a figure, as an [open sample](Self::open_samples) or as one that
-    /// is lacking: it is then that or more.
+    /// Returns whether what never came decides the quantile `q` of a figure, as an [open
+    /// sample](Self::open_samples) or as one that is lacking: it is then that or more.
     pub fn is_open(&self, timed: Timed, q: f64) -> bool {
         let (count, lacking) = (self.figures.get(timed).count(), self.lacking_samples(timed));
         count > 0 && stats::rank(count + lacking, q) > count - self.open_samples(timed)
@@ -330,7 +334,8 @@ impl Step {
         }
     }
 
-    /// Returns whether a figure is a latency: what was given up unanswered says how long that was waited for, and nothing more.
+    /// Returns whether a figure is a latency: what was given up unanswered says how long that was waited for,
+    /// and nothing more.
     pub fn is_latency(&self, timed: Timed) -> bool {
         timed != Timed::Rtt || self.has_answers()
     }
@@ -340,8 +345,8 @@ impl Step {
         if self.figures.delivery.is_empty() { &self.figures.rtt } else { &self.figures.delivery }
     }
 
-    /// The rows of its window, and how long each took in ns. Rows of which most lies behind that are left out: nothing is sent in
-    /// them, and what is still missing may not come.
+    /// The rows of its window, and how long each took in ns. Rows of which most lies behind that are left
+    /// out: nothing is sent in them, and what is still missing may not come.
     pub fn window(&self) -> impl Iterator<Item = (&Second, u64)> {
         let end_ns = self.start_ns + self.duration_ns;
         // More of the row is in the window than behind it.
@@ -401,7 +406,8 @@ pub struct FleetAgent {
     pub workers: u32,
     /// The coordinator's clock minus its own, as the step ran on it.
     pub clock_offset_ns: Option<i64>,
-    /// How wrong that may have become by the end of the step: so wrong may a delivery be from another agent's client to one of its.
+    /// How wrong that may have become by the end of the step: so wrong may a delivery be from another agent's
+    /// client to one of its.
     pub clock_error_ns: Option<u64>,
     /// How it was lost; what it had reported by then is in the figures.
     pub lost: Option<String>,
@@ -420,7 +426,8 @@ pub struct Warmup {
     pub received: u64,
 }
 
-/// Rows that follow one another from `start_ns` on, and how long each took in ns, 1 at the least: some are not of a second.
+/// Rows that follow one another from `start_ns` on, and how long each took in ns, 1 at the least: some are
+/// not of a second.
 pub fn with_lengths(rows: &[Second], start_ns: u64) -> impl Iterator<Item = (&Second, u64)> {
     rows.iter().scan(start_ns, |from_ns, row| {
         let length_ns = row.t_ns.saturating_sub(*from_ns).max(1);

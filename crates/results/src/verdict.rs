@@ -1,10 +1,10 @@
 //! The bottleneck of a step: the server, the generator, the machine, the network, nothing, or something unknown.
 //!
-//! One table of rules, read from the top; the first that holds decides (METHODOLOGY "Verdict"). The end of the
-//! server's process comes first, because nothing else explains it; then what the generator ran out of, because the server
-//! never saw that load. A server that is gone, or has no CPU left, comes before whatever made the generator late meanwhile: it
-//! can do no more. A generator at its limit comes before the softer signs
-//! of a server's: in doubt, the figures are not the server's.
+//! One table of rules, read from the top; the first that holds decides (METHODOLOGY "Verdict"). The end of
+//! the server's process comes first, because nothing else explains it; then what the generator ran out of,
+//! because the server never saw that load. A server that is gone, or has no CPU left, comes before whatever
+//! made the generator late meanwhile: it can do no more. A generator at its limit comes before the softer
+//! signs of a server's: in doubt, the figures are not the server's.
 
 use crate::finding::Cause;
 use crate::finding::quantity::{Ns, Percent};
@@ -87,10 +87,10 @@ pub fn bottleneck(step: &Step, previous: Option<&Step>) -> Found {
     cause.unwrap_or_else(|| nobody(step)).into()
 }
 
-/// A limit broke, and neither the server nor the generator's side has most of the slow messages' time: what is lacking of a CPU
-/// counts for the latter, since the server may have kept the limit with it. Where each broken limit would have been kept without
-/// that part, it is no server's fault either, whoever has most of the time: the sentences would say that it is not known whether
-/// the server failed, and then blame it.
+/// A limit broke, and neither the server nor the generator's side has most of the slow messages' time: what
+/// is lacking of a CPU counts for the latter, since the server may have kept the limit with it. Where each
+/// broken limit would have been kept without that part, it is no server's fault either, whoever has most of
+/// the time: the sentences would say that it is not known whether the server failed, and then blame it.
 fn shared(step: &Step) -> Option<Cause> {
     let (latency_ns, owners) = slow_time(step).filter(|_| !step.has_passed() && step.counts.missing == 0)?;
     let not_the_servers = owners.percent(Owner::Generator) + owners.percent(Owner::Contention);

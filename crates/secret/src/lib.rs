@@ -2,8 +2,8 @@
 //! such things stand on a command line, in a URL and in what a server says.
 //!
 //! Results, reports, logs and argument lists are shared. What goes into them is text; a [`Secret`] has to be
-//! [revealed](Secret::reveal) to become one, which only those do that speak to the server. The crates of results, reports
-//! and the store do not know the type at all (`tests/tidy`).
+//! [revealed](Secret::reveal) to become one, which only those do that speak to the server. The crates of
+//! results, reports and the store do not know the type at all (`tests/tidy`).
 
 mod command;
 mod mask;

@@ -8,8 +8,8 @@ use crate::{Flags, HIDDEN, command, place};
 
 /// Length of the key.
 pub const KEY_BYTES: usize = 16;
-/// Bytes of the hash that are shown. With so few of them a guess that fits is still one of a 65,536th of all guesses, and
-/// two secrets look alike once in as many pairs.
+/// Bytes of the hash that are shown. With so few of them a guess that fits is still one of a 65,536th of all
+/// guesses, and two secrets look alike once in as many pairs.
 const TAG_BYTES: usize = 2;
 
 /// Shows secrets as `***` and four digits that tell two apart, as in `***3f2a`.
@@ -43,8 +43,8 @@ impl Mask {
         tag.fold(HIDDEN.to_owned(), |shown, digits| shown + &digits)
     }
 
-    /// A command line, fit to be recorded: what was asked for, without what lets a client in. `env:NAME` and `file:PATH`
-    /// are no secrets.
+    /// A command line, fit to be recorded: what was asked for, without what lets a client in. `env:NAME` and
+    /// `file:PATH` are no secrets.
     pub fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
         command::hide(&self.flags, words, &mut |secret| self.of(secret))
     }

@@ -19,7 +19,8 @@ impl<'a> Reference<'a> {
         env.or_else(|| text.strip_prefix("file:").map(Self::File))
     }
 
-    /// The same of a header's value, which may have a scheme before it, as in `Bearer env:NAME`: that, and the reference.
+    /// The same of a header's value, which may have a scheme before it, as in `Bearer env:NAME`: that, and
+    /// the reference.
     pub fn of_header(value: &'a str) -> Option<(&'a str, Self)> {
         let last = value.rfind(' ').map_or(0, |space| space + 1);
         Some((&value[..last], Self::of(&value[last..])?))
@@ -86,8 +87,9 @@ fn hide_behind_scheme(
     format!("{user}{host}{}", hide_in_place(place, hide))
 }
 
-/// Returns whether a word without a scheme is a URL with a user: neither a text, nor an address of mail, a fault or a version. What
-/// has no password is one only before what looks like a host, and has more behind it.
+/// Returns whether a word without a scheme is a URL with a user: neither a text, nor an address of mail, a
+/// fault or a version. What has no password is one only before what looks like a host, and has more behind
+/// it.
 fn is_user(user: &str, host: &str, place: &str) -> bool {
     let is_text =
         |part: &str| part.is_empty() || part.contains(|c: char| c.is_whitespace() || "\"'`=".contains(c));

@@ -53,8 +53,8 @@ pub fn scrub_bytes<'a>(bytes: &'a [u8], secrets: &[Secret]) -> Cow<'a, [u8]> {
 /// The length from which a random text is a key of some kind: session ids are longer (OWASP asks for 16 bytes of them).
 const RANDOM_BYTES_MIN: usize = 16;
 
-/// The bytes with `***` for whatever looks random: of clients that log in nobody knows any more what the server has given
-/// them, and it may quote that.
+/// The bytes with `***` for whatever looks random: of clients that log in nobody knows any more what the
+/// server has given them, and it may quote that.
 pub fn scrub_random(bytes: &[u8]) -> Cow<'_, [u8]> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.%+/=~".contains(byte);
     let is_random = |run: &[u8]| {

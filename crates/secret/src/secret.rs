@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The text in place of a secret.
 pub const HIDDEN: &str = "***";
 
-/// A token, a password, the value of a header. It has no `Display`, and `Debug` prints `***`; serialized it is what it is,
-/// for the plan has to carry it to those who speak to the server.
+/// A token, a password, the value of a header. It has no `Display`, and `Debug` prints `***`; serialized it
+/// is what it is, for the plan has to carry it to those who speak to the server.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);

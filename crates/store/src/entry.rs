@@ -6,8 +6,8 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row, named_params, params};
 use stats::Timed;
 
-/// A run at a glance. Its clients and percentiles are of the step that stands for it: the heaviest that kept its limits, or the
-/// last.
+/// A run at a glance. Its clients and percentiles are of the step that stands for it: the heaviest that kept
+/// its limits, or the last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// Its id.
@@ -30,7 +30,8 @@ pub struct Entry {
     pub steps: u64,
     /// The clients that were asked for.
     pub clients: u64,
-    /// The figure of the percentiles: the scenario's main one or, where nobody is answered, the deliveries; `None`: nothing came.
+    /// The figure of the percentiles: the scenario's main one or, where nobody is answered, the deliveries;
+    /// `None`: nothing came.
     pub figure: Option<Timed>,
     /// Its median, in ns.
     pub p50_ns: Option<u64>,

@@ -316,7 +316,8 @@ impl Store {
     }
 }
 
-/// How many of the run's steps need not be written: `kept`, if these are all that is there, or else none, and there is none.
+/// How many of the run's steps need not be written: `kept`, if these are all that is there, or else none, and
+/// there is none.
 fn known_steps(transaction: &Transaction<'_>, run: &Run, kept: usize) -> rusqlite::Result<usize> {
     let last: Option<i64> =
         transaction.query_row("SELECT max(step) FROM steps WHERE run = ?", [&run.id], |row| row.get(0))?;

@@ -1,4 +1,5 @@
-//! The results files of a shootout in one compressed file: gzip, a line of JSON for each, with its name and what it holds.
+//! The results files of a shootout in one compressed file: gzip, a line of JSON for each, with its name and
+//! what it holds.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,11 +12,12 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Bytes of all results files, unpacked: those of the largest suites are a tenth of that. A few kilobytes of gzip can stand for
-/// as many gigabytes.
+/// Bytes of all results files, unpacked: those of the largest suites are a tenth of that. A few kilobytes of
+/// gzip can stand for as many gigabytes.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
-/// Results files by their names below the shootout's folder; each is compressed by itself, since one is looked at at a time.
+/// Results files by their names below the shootout's folder; each is compressed by itself, since one is
+/// looked at at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Archive(BTreeMap<String, Vec<u8>>);
 

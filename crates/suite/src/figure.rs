@@ -109,8 +109,8 @@ impl Figure {
         }
     }
 
-    /// How far the value in a run may reach in truth: a search knows a load that kept the limits and the next that broke
-    /// them, and nothing of those between. What was not searched is what it is.
+    /// How far the value in a run may reach in truth: a search knows a load that kept the limits and the next
+    /// that broke them, and nothing of those between. What was not searched is what it is.
     pub(crate) fn reach(&self, run: &Run) -> Option<f64> {
         let value = self.read(run)?;
         let broke = match &self.of {
@@ -128,8 +128,8 @@ impl Figure {
         Some(broke.unwrap_or(value).max(value))
     }
 
-    /// Returns whether the server may do better than the value in a run: the search or the walk ended at a load that kept the
-    /// limits, as `--max-clients` has it.
+    /// Returns whether the server may do better than the value in a run: the search or the walk ended at a
+    /// load that kept the limits, as `--max-clients` has it.
     pub(crate) fn is_at_least(&self, run: &Run) -> bool {
         match &self.of {
             Of::Step(_) | Of::Memory | Of::ClientsPerGib => false,
@@ -171,8 +171,8 @@ impl Figure {
         self.show_beside(value, value)
     }
 
-    /// An end of an interval or its width, as precisely as the `value` that it is of; latencies, as precisely as their size
-    /// asks for.
+    /// An end of an interval or its width, as precisely as the `value` that it is of; latencies, as precisely
+    /// as their size asks for.
     pub(crate) fn show_beside(&self, end: f64, value: f64) -> String {
         match self.unit() {
             Unit::Ms if value < 0.1 => format!("{end:.4}"),

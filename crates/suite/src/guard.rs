@@ -13,8 +13,8 @@
 //! A guard whose program is to see no other processes goes on in a child that is the first of a PID namespace
 //! ([`net::namespaces`]), and waits for it: however that child ends, the kernel kills all that is left in there.
 //!
-//! A guard that says nothing, for somebody has stopped it, is waited for no longer than it may take, and killed with all
-//! that it guards.
+//! A guard that says nothing, for somebody has stopped it, is waited for no longer than it may take, and
+//! killed with all that it guards.
 
 use std::fmt;
 use std::fs::File;
@@ -114,7 +114,8 @@ impl Guarded {
     /// Starts `guard`, a command that ends up in [`run`], and has it start the program.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if the program is to see no other processes, and the kernel lets no guard hide them.
+    /// [`io::ErrorKind::Unsupported`] if the program is to see no other processes, and the kernel lets no
+    /// guard hide them.
     pub(crate) fn start(mut guard: Command, brief: &Brief) -> io::Result<Guarded> {
         // Ctrl-C is for throng, which then ends the program in order.
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
@@ -235,8 +236,8 @@ enum Event {
     Asked,
 }
 
-/// Opens the log and takes leave of the rest of the machine, in this order: a mount in which a file is open to be written
-/// does not become read-only, but the copy of it in a new namespace does.
+/// Opens the log and takes leave of the rest of the machine, in this order: a mount in which a file is open
+/// to be written does not become read-only, but the copy of it in a new namespace does.
 fn isolate(brief: &Brief) -> io::Result<(File, Option<OwnMounts>)> {
     let file = File::create(&brief.log).map_err(naming(brief.log.display()))?;
     let mounts = brief.sandbox.as_ref().map(Sandbox::isolate).transpose();

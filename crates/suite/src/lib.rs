@@ -3,9 +3,10 @@
 //! A target is a folder with a `target.toml` ([`manifest`]). It is installed ([`setup`]), started and stopped by a
 //! guard that lets nothing outlive it ([`guard`]), and checked before it is measured ([`mod@check`]).
 //!
-//! A [`suite`] says what is measured. Its [`schedule`] is a list of cells, as far as the [`rounds`] need them; each is one
-//! process of throng against one fresh server ([`measure`](mod@measure)), kept in a folder ([`record`]), ranked
-//! ([`standing`], [`section`]), answered ([`outcome`]) and printed ([`summary`]; several in short: [`recap`]).
+//! A [`suite`] says what is measured. Its [`schedule`] is a list of cells, as far as the [`rounds`] need
+//! them; each is one process of throng against one fresh server ([`measure`](mod@measure)), kept in a folder
+//! ([`record`]), ranked ([`standing`], [`section`]), answered ([`outcome`]) and printed ([`summary`]; several
+//! in short: [`recap`]).
 
 pub mod agreement;
 mod archive;

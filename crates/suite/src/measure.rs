@@ -31,13 +31,14 @@ const BAD_USAGE: i32 = 2;
 /// The one with which it says that it is at fault itself: an agent of its fleet was lost, or there was no memory.
 const GENERATOR_FAILED: i32 = 6;
 
-/// Runs throng with these arguments, which make it print its results file, until it ends or the server does: `poll_end` says
-/// how it did, or how the machine was lost on which it ran. They go to it over a pipe; what stands in the list of processes
-/// is `shown`.
+/// Runs throng with these arguments, which make it print its results file, until it ends or the server does:
+/// `poll_end` says how it did, or how the machine was lost on which it ran. They go to it over a pipe; what
+/// stands in the list of processes is `shown`.
 ///
 /// # Errors
-/// The server dies, the generator fails, or the user has had enough. A generator that cannot go on is at [`Stage::Load`]; one that
-/// ends in order and has nothing, as where nobody lets it in, leaves it to the server.
+/// The server dies, the generator fails, or the user has had enough. A generator that cannot go on is at
+/// [`Stage::Load`]; one that ends in order and has nothing, as where nobody lets it in, leaves it to the
+/// server.
 pub fn measure(
     arguments: &[String],
     shown: &[String],

@@ -3,13 +3,15 @@
 
 use results::{Run, Step};
 
-/// The percentage of the machine's CPU that other programs may use; a measurement in which they used more is made again.
+/// The percentage of the machine's CPU that other programs may use; a measurement in which they used more is
+/// made again.
 pub const PERCENT_MAX: f64 = 10.0;
-/// How often it is made again where the suite does not say: on a machine that is never quiet it would not come to an end.
+/// How often it is made again where the suite does not say: on a machine that is never quiet it would not
+/// come to an end.
 pub const RETRIES: u32 = 2;
 
-/// The share of the machine's CPU that went to other programs, and to other machines of its host, in percent: the mean over
-/// the run's steps. `None` if it could not be seen.
+/// The share of the machine's CPU that went to other programs, and to other machines of its host, in percent:
+/// the mean over the run's steps. `None` if it could not be seen.
 pub fn percent(run: &Run) -> Option<f64> {
     let seen: Vec<(f64, f64)> =
         run.steps.iter().filter_map(|step| Some((step.duration_ns as f64, of_step(step)?))).collect();

@@ -52,8 +52,8 @@ impl TargetNotes {
     }
 }
 
-/// A target that broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs. Whoever has
-/// a flaw of its own is nobody's measure.
+/// A target that broke a limit with fewer clients than others had has a figure of these fewer, which says
+/// nothing beside theirs. Whoever has a flaw of its own is nobody's measure.
 pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [TargetNotes]) {
     let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
     let reached =
@@ -82,13 +82,14 @@ fn failed(entries: &[&Entry], is_so: impl Fn(&StageFailure) -> bool) -> Option<S
     Some(format!("{} of {} failed: {first}", 1 + troubles.count(), entries.len()))
 }
 
-/// Returns whether the generator was at its limit: who reads too slowly is sent no more by many a server, and loses what it was to be sent.
+/// Returns whether the generator was at its limit: who reads too slowly is sent no more by many a server, and
+/// loses what it was to be sent.
 fn is_by_generator(step: &Step) -> bool {
     step.bottleneck.as_ref().is_some_and(|found| found.bottleneck == Bottleneck::Generator)
 }
 
-/// Messages that were lost or wrong, and errors, in steps like these. Those of a storm are what it measures, except who never
-/// came back.
+/// Messages that were lost or wrong, and errors, in steps like these. Those of a storm are what it measures,
+/// except who never came back.
 fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<String> {
     // Whether errors count: where a process may open no more files, clients that do not get in are nobody's fault.
     let told = |run| (answered_for(run), verb != Verb::Storm && !is_at_file_limit(run));
@@ -129,8 +130,8 @@ fn at_file_limit(figure: &Figure, runs: &[Run]) -> Option<String> {
     Some(format!("{had}limit of open files"))
 }
 
-/// Returns whether what ended the run is that a process may open no more files: the generator's, which says so, or the server's,
-/// of which one may be there to start the others.
+/// Returns whether what ended the run is that a process may open no more files: the generator's, which says
+/// so, or the server's, of which one may be there to start the others.
 fn is_at_file_limit(run: &Run) -> bool {
     let Some(step) = first_full(run) else { return false };
     let of_generator = step.errors.iter().any(|(kind, error)| error.local && kind == "too_many_files");

@@ -46,8 +46,8 @@ pub enum Undecided {
 }
 
 impl Outcome {
-    /// The answer from a question's standings. `at_file_limit`: servers to choose from, without a flaw, that the limit on open
-    /// files stopped.
+    /// The answer from a question's standings. `at_file_limit`: servers to choose from, without a flaw, that
+    /// the limit on open files stopped.
     pub(crate) fn of(figure: &Figure, standings: &[Standing], at_file_limit: usize) -> Self {
         let choices = || standings.iter().filter(|standing| standing.target != REFERENCE_NAME);
         let ranked: Vec<&Standing> = choices().filter(|standing| standing.place.is_some()).collect();

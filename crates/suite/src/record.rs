@@ -185,8 +185,9 @@ impl Record {
         Ok(Record { folder: folder.to_owned(), packed, head, entries, lock: None })
     }
 
-    /// Opens it to go on. A measurement whose line or results file is damaged counts as not made, and so does one whose load
-    /// was lost; why each is to be made again comes with it, in words. Nothing is [forgotten](Record::forget_lost) yet.
+    /// Opens it to go on. A measurement whose line or results file is damaged counts as not made, and so does
+    /// one whose load was lost; why each is to be made again comes with it, in words. Nothing is
+    /// [forgotten](Record::forget_lost) yet.
     ///
     /// # Errors
     /// As [`Record::open`]; it cannot be written to, or somebody else does.
@@ -346,8 +347,8 @@ impl Record {
         Ok(path)
     }
 
-    /// Puts all results files into one compressed file, from which they are read from then on; their own are removed once that
-    /// has been read again. How many there were.
+    /// Puts all results files into one compressed file, from which they are read from then on; their own are
+    /// removed once that has been read again. How many there were.
     ///
     /// # Errors
     /// One cannot be read, or it cannot be written; the shootout is still under way.

@@ -12,8 +12,9 @@ use crate::suite::{Scenario, Suite};
 /// A figure is known well enough if its 95% interval reaches no further than this share of it to either side.
 pub const PRECISION: f64 = 0.10;
 
-/// The cells of a round still to be measured. Every target has the rounds that were asked for; those beyond them are for
-/// targets whose figure is not yet known well, and that have no failed measurement: these are not ranked.
+/// The cells of a round still to be measured. Every target has the rounds that were asked for; those beyond
+/// them are for targets whose figure is not yet known well, and that have no failed measurement: these are
+/// not ranked.
 ///
 /// # Errors
 /// A results file cannot be read.

@@ -1,10 +1,11 @@
-//! The sandbox in which a target is installed, built, asked for its version and run: within walls ([`net::walls`]), with a home of its own.
+//! The sandbox in which a target is installed, built, asked for its version and run: within walls
+//! ([`net::walls`]), with a home of its own.
 //!
-//! A target's program can read what tools and toolchains need; what it can change is the target's folder, with its home, its
-//! caches and its temporary files in it. Everything else is mounted read-only, where the kernel lets it, so that not even
-//! attributes change. A target that wants the distribution's packages may change the system, because that is what it asks
-//! for, but it still sees no home. All but the server, which is measured by the numbers of its processes, see no processes
-//! but their own, where the kernel lets that.
+//! A target's program can read what tools and toolchains need; what it can change is the target's folder,
+//! with its home, its caches and its temporary files in it. Everything else is mounted read-only, where the
+//! kernel lets it, so that not even attributes change. A target that wants the distribution's packages may
+//! change the system, because that is what it asks for, but it still sees no home. All but the server, which
+//! is measured by the numbers of its processes, see no processes but their own, where the kernel lets that.
 
 use std::env;
 use std::fs;
@@ -38,7 +39,8 @@ const DEVICES: [&str; 9] = [
     "/dev/pts",
     "/dev/shm",
 ];
-/// The folders of toolchains, in the home of the user who installed them, and the variable by which they find it from another.
+/// The folders of toolchains, in the home of the user who installed them, and the variable by which they find
+/// it from another.
 const TOOLCHAINS: [(&str, &str); 10] = [
     (".rustup", "RUSTUP_HOME"),
     (".pyenv", "PYENV_ROOT"),
@@ -120,9 +122,9 @@ impl Sandbox {
         }
     }
 
-    /// Gives the calling process its own view of the machine, as far as the kernel lets it: of file systems, and of processes
-    /// if it is to see no others, in which case a child of it goes on. It must have one thread only, and no
-    /// pipe open whose end somebody waits for.
+    /// Gives the calling process its own view of the machine, as far as the kernel lets it: of file systems,
+    /// and of processes if it is to see no others, in which case a child of it goes on. It must have one
+    /// thread only, and no pipe open whose end somebody waits for.
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] if other processes cannot be hidden.
@@ -136,7 +138,8 @@ impl Sandbox {
         Ok(mounts)
     }
 
-    /// Shuts the calling process in, with all that it starts, as far as the kernel has walls. It must have one thread only.
+    /// Shuts the calling process in, with all that it starts, as far as the kernel has walls. It must have
+    /// one thread only.
     pub(crate) fn enter(&self, mounts: Option<OwnMounts>) -> io::Result<()> {
         // Mounts first: within the walls nobody mounts, and without capabilities neither.
         if let Some(mounts) = mounts.filter(|_| !self.uses_packages) {
@@ -206,8 +209,9 @@ impl Tools {
     }
 }
 
-/// Makes a folder of the target's home. In a target's folder where the user may not write, as a package's, there is none: programs that
-/// say their version need no home, and an installer says itself where it cannot write.
+/// Makes a folder of the target's home. In a target's folder where the user may not write, as a package's,
+/// there is none: programs that say their version need no home, and an installer says itself where it cannot
+/// write.
 fn make(folder: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(folder) {
         Err(error)

@@ -1,9 +1,9 @@
 //! Folders for what lives as long as a server does: its unix socket, and its log if it is not kept.
 //!
-//! Rules. A folder holds a file that its owner keeps locked as long as it lives: the kernel takes the lock back however
-//! the owner ends. Before it makes a folder, throng removes those of the same user whose file is not locked: runs that
-//! were killed have left them. The file gets its name when it is locked, so that a folder that is just being made is not
-//! taken for one that was left.
+//! Rules. A folder holds a file that its owner keeps locked as long as it lives: the kernel takes the lock
+//! back however the owner ends. Before it makes a folder, throng removes those of the same user whose file is
+//! not locked: runs that were killed have left them. The file gets its name when it is locked, so that a
+//! folder that is just being made is not taken for one that was left.
 
 use std::env;
 use std::fs::{self, File};

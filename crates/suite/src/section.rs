@@ -38,7 +38,8 @@ pub struct Section {
     pub remarks: Vec<String>,
     /// The answer.
     pub outcome: Outcome,
-    /// How many went on to the limit of open files, which is no figure of theirs: they may be ahead of all that have one.
+    /// How many went on to the limit of open files, which is no figure of theirs: they may be ahead of all
+    /// that have one.
     pub at_file_limit: usize,
     /// The reference server under its second name, if it ran under two.
     pub control: Option<Control>,
@@ -238,8 +239,8 @@ pub(crate) fn bound(figure: &Figure, standing: &Standing) -> String {
     }
 }
 
-/// `90.1 ±2.5`; where the interval reaches further to one side, because the figure was searched, or would reach below nothing,
-/// `90.1 (87.6 to 109)`.
+/// `90.1 ±2.5`; where the interval reaches further to one side, because the figure was searched, or would
+/// reach below nothing, `90.1 (87.6 to 109)`.
 pub(crate) fn with_interval(figure: &Figure, mean: f64, Interval { low, high }: Interval) -> String {
     let (below, above) = (mean - low, high - mean);
     match low >= 0.0 && (above - below).abs() <= UNEVEN_MAX * mean.abs() {

@@ -28,9 +28,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the target on free ports and waits until it is ready. Its output goes to `log`, or if there is none to one
-    /// in the target's folder; the reference server, which has no folder, takes its own with it. It may use `cpus`, all
-    /// if there are none. The target must have been prepared.
+    /// Starts the target on free ports and waits until it is ready. Its output goes to `log`, or if there is
+    /// none to one in the target's folder; the reference server, which has no folder, takes its own with it.
+    /// It may use `cpus`, all if there are none. The target must have been prepared.
     ///
     /// # Errors
     /// It cannot be started, ends, is not ready in time, or the user has had enough.

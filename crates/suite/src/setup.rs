@@ -150,7 +150,8 @@ pub struct Tools<'a> {
     pub throng: PathBuf,
     /// The hidden verb that ends up in [`crate::guard::run`].
     pub guard_verb: &'static str,
-    /// The hidden verb that reads its command line from standard input, as a line of JSON: lists of processes are for all.
+    /// The hidden verb that reads its command line from standard input, as a line of JSON: lists of processes
+    /// are for all.
     pub words_verb: &'static str,
     /// The address servers listen on: an address of this machine.
     pub host: Ipv4Addr,
@@ -331,8 +332,8 @@ struct Output {
     text: String,
 }
 
-/// Walls around the target's server and what tells its version, which may write in these folders, too; `None` if its manifest
-/// says why it has none.
+/// Walls around the target's server and what tells its version, which may write in these folders, too; `None`
+/// if its manifest says why it has none.
 pub(crate) fn walls(target: &Target, tools: &Tools<'_>, writable: &[&Path]) -> io::Result<Option<Sandbox>> {
     let needs = Needs { writable, ..Needs::default() };
     target.no_walls.is_none().then(|| sandbox(target, tools, needs)).transpose()
@@ -345,8 +346,8 @@ fn sandbox(target: &Target, tools: &Tools<'_>, needs: Needs<'_>) -> io::Result<S
     Sandbox::around(&target.folder, Needs { readable: &[&tools.throng], ..needs })
 }
 
-/// Runs a short command to its end, and no further once the user has had enough; a program in the folder comes before one on
-/// the PATH. What it leaves in the background is killed.
+/// Runs a short command to its end, and no further once the user has had enough; a program in the folder
+/// comes before one on the PATH. What it leaves in the background is killed.
 fn output(words: &[String], target: &Target, tools: &Tools<'_>) -> io::Result<Output> {
     let answer = Scratch::new()?;
     let log = answer.path().join("answer");

@@ -36,8 +36,8 @@ pub struct Standing {
     pub target: String,
     /// The mean of the figure over the repeats.
     pub mean: Option<f64>,
-    /// Its 95% interval, which reaches as far as the figure may; `None` with fewer than two repeats, and where the figure is
-    /// of something else than what was asked.
+    /// Its 95% interval, which reaches as far as the figure may; `None` with fewer than two repeats, and
+    /// where the figure is of something else than what was asked.
     pub interval: Option<Interval>,
     /// The mean as a multiple of the reference server's; `None` there, too.
     pub share: Option<f64>,
@@ -100,10 +100,10 @@ impl Entrant {
     }
 }
 
-/// Orders targets by their means, best first; those that are not ranked come after, and those without a figure last. One is
-/// certainly ahead of another when its mean is better and their intervals have no value in common; without intervals, none
-/// is. Who was not at its own limit may be ahead of anybody, and is behind nobody. A figure that says nothing ([`Unplaced`])
-/// has no place.
+/// Orders targets by their means, best first; those that are not ranked come after, and those without a
+/// figure last. One is certainly ahead of another when its mean is better and their intervals have no value
+/// in common; without intervals, none is. Who was not at its own limit may be ahead of anybody, and is behind
+/// nobody. A figure that says nothing ([`Unplaced`]) has no place.
 pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<Standing> {
     let of_reference = entrants
         .iter()

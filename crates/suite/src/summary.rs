@@ -13,7 +13,8 @@ use crate::section::{Section, with_interval};
 use crate::standing::Control;
 use crate::suite::Suite;
 
-/// A warning that an interval of two rounds is wide: Student's t for one degree of freedom is 12.7, and half of that is on either side.
+/// A warning that an interval of two rounds is wide: Student's t for one degree of freedom is 12.7, and half
+/// of that is on either side.
 const FEW_ROUNDS: &str = ". Of two rounds, an interval is their difference 6.4 times to either side: a wide one says that nothing \
                           is known, and a very narrow one is luck";
 

@@ -1,6 +1,7 @@
-//! The environment of what a target runs: installers, builds, its version command, the server. They get what programs and
-//! toolchains need to work, and nothing else: what is in the variables of a shell or of a CI job (tokens, keys) is not for
-//! somebody's package script, and a server must not be another because of a variable that happens to be set.
+//! The environment of what a target runs: installers, builds, its version command, the server. They get what
+//! programs and toolchains need to work, and nothing else: what is in the variables of a shell or of a CI job
+//! (tokens, keys) is not for somebody's package script, and a server must not be another because of a
+//! variable that happens to be set.
 
 use std::env;
 use std::ffi::OsString;
@@ -122,8 +123,9 @@ pub(crate) fn is_cache(name: &str) -> bool {
     CACHES.contains(&name)
 }
 
-/// Returns whether a variable may be seen by what a target runs. One that is a secret by its name may not, whatever family it is
-/// of: `HEX_API_KEY`, `NPM_CONFIG__AUTH`, `CARGO_REGISTRY_TOKEN`. Bundler has them by the names of hosts.
+/// Returns whether a variable may be seen by what a target runs. One that is a secret by its name may not,
+/// whatever family it is of: `HEX_API_KEY`, `NPM_CONFIG__AUTH`, `CARGO_REGISTRY_TOKEN`. Bundler has them by
+/// the names of hosts.
 fn is_for_all(name: &str) -> bool {
     let is_known = GENERAL.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
     let is_of_host = name.starts_with("BUNDLE_") && name.contains("__");

@@ -66,7 +66,8 @@ pub fn objection(folder: &Path) -> io::Result<Option<Objection>> {
     Ok(None)
 }
 
-/// The users that may own commands to run: the user and root; and for root under sudo, the user who became root, as in git.
+/// The users that may own commands to run: the user and root; and for root under sudo, the user who became
+/// root, as in git.
 fn owners(user: u32, sudo_user: Option<&str>) -> Vec<u32> {
     let sudo_user = sudo_user.filter(|_| user == ROOT).and_then(|id| id.parse().ok());
     [user, ROOT].into_iter().chain(sudo_user).collect()

@@ -1,8 +1,8 @@
 //! Commands that a page may start: a verb, a file or a URL, and flags of the verb.
 //!
-//! The fields are the flags of the command line itself ([`Options::fields`]). A form becomes the words of a command line: a
-//! value never stands alone, so that none can be taken for a flag; the URL has a known scheme and the file is there; and the
-//! command line's own parser has to take them ([`Options::check`]).
+//! The fields are the flags of the command line itself ([`Options::fields`]). A form becomes the words of a
+//! command line: a value never stands alone, so that none can be taken for a flag; the URL has a known scheme
+//! and the file is there; and the command line's own parser has to take them ([`Options::check`]).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -83,8 +83,9 @@ fn checked_file(path: &str) -> Result<String, String> {
     }
 }
 
-/// The fields of a refused form to show again, by name, and the fields that lost a secret. A page is kept by browsers and
-/// seen by those who pass, so that a secret does not come back; `env:NAME` and `file:PATH` are none.
+/// The fields of a refused form to show again, by name, and the fields that lost a secret. A page is kept by
+/// browsers and seen by those who pass, so that a secret does not come back; `env:NAME` and `file:PATH` are
+/// none.
 pub(crate) fn without_secrets(
     pairs: &[(String, String)],
     options: &Options,
@@ -135,8 +136,8 @@ fn is_header(line: &str) -> bool {
     line.is_empty() || name.is_some_and(|name| !name.is_empty() && name.chars().all(is_part))
 }
 
-/// A URL without user, password and the secrets of its query. What is none may be anything, and is kept only if it has no place
-/// for them.
+/// A URL without user, password and the secrets of its query. What is none may be anything, and is kept only
+/// if it has no place for them.
 fn without_credentials(text: &str) -> String {
     let Ok(mut url) = Url::parse(text.trim()).map_err(drop).and_then(|url| match url.has_host() {
         true => Ok(url),

@@ -16,7 +16,8 @@ pub struct Options {
     pub store: PathBuf,
     /// The `throng` that runs are started with.
     pub program: PathBuf,
-    /// Its hidden verb that reads a command line from standard input, as a line of JSON: lists of processes are for all.
+    /// Its hidden verb that reads a command line from standard input, as a line of JSON: lists of processes
+    /// are for all.
     pub words_verb: &'static str,
     /// How secrets of a command line are shown.
     pub mask: &'static Mask,

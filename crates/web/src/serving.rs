@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; further ones wait to be accepted. A browser has six.
 const CONNECTIONS_MAX: usize = 256;
-/// The time from accept, or from the previous answer, to the end of the next head: an idle client is disconnected, and connects
-/// again.
+/// The time from accept, or from the previous answer, to the end of the next head: an idle client is
+/// disconnected, and connects again.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 /// The time from there to the end of the body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(10);

@@ -48,8 +48,8 @@ struct Mark {
 }
 
 impl Trend {
-    /// The trend of those of these runs, the newest first, that time what the newest times; `None` if there are too few, or several
-    /// scenarios.
+    /// The trend of those of these runs, the newest first, that time what the newest times; `None` if there
+    /// are too few, or several scenarios.
     pub(crate) fn of(entries: &[Entry]) -> Option<Trend> {
         let scenario = entries.first()?.scenario;
         let figure = entries.iter().find_map(|entry| entry.figure)?;

@@ -6,7 +6,8 @@ use wire::{
     StreamOptions,
 };
 
-/// Heads before the input: of HTTP/1.1 the body ends with the connection; of HTTP/2 a stream is asked for, whose head is this.
+/// Heads before the input: of HTTP/1.1 the body ends with the connection; of HTTP/2 a stream is asked for,
+/// whose head is this.
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
 const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
 const HEAD2: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88";

@@ -1,5 +1,5 @@
-//! Socket.IO over plain requests: any bytes at a client that waits for answers, and as the body of a request at a server
-//! that keeps sessions, in each version.
+//! Socket.IO over plain requests: any bytes at a client that waits for answers, and as the body of a request
+//! at a server that keeps sessions, in each version.
 
 use crate::support::{check_portions, check_requests, split};
 use crate::world;
@@ -22,7 +22,8 @@ fn client(transport: &str, eio: u64, bytes: &[u8], step: usize) {
     check_requests(DialectId::Socketio, "/socket.io/", settings.into(), bytes, step);
 }
 
-/// A session is open, and somebody else polls who is in the main namespace; the bytes come on a connection of their own.
+/// A session is open, and somebody else polls who is in the main namespace; the bytes come on a connection of
+/// their own.
 fn server(eio: u64, bytes: &[u8], step: usize) {
     check_portions(bytes, step, |portions| {
         let mut world = world::World::new();

@@ -103,7 +103,8 @@ pub fn answer(request: &[u8], fields: &str) -> Vec<u8> {
     [&head[..], fields.as_bytes(), b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()
 }
 
-/// Options with an app of one's own that has something of everything, in JSON objects that any protocol carries, and looks for `text` at `pointer`.
+/// Options with an app of one's own that has something of everything, in JSON objects that any protocol
+/// carries, and looks for `text` at `pointer`.
 pub fn app(pointer: &str, text: &str) -> DialectOptions {
     let json = |value| Condition { json: vec![(pointer.into(), value)], ..Condition::default() };
     let contains = |text: &str| Condition { contains: Some(text.into()), ..Condition::default() };

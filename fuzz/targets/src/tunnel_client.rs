@@ -27,8 +27,8 @@ fn config(dialect: DialectId) -> Result<Config, BadOption> {
     })
 }
 
-/// SETTINGS with ENABLE_CONNECT_PROTOCOL, and the answer to the client's CONNECT, or GET of an event stream: status 200, with
-/// the type that the latter needs.
+/// SETTINGS with ENABLE_CONNECT_PROTOCOL, and the answer to the client's CONNECT, or GET of an event stream:
+/// status 200, with the type that the latter needs.
 const GREETING: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x08\0\0\0\x01";
 const GRANTED: &[u8] = b"\0\0\x14\x01\x04\0\0\0\x01\x88\x5f\x11text/event-stream";
 

@@ -1,4 +1,5 @@
-//! Any bytes at a client after its upgrade with compression, in each dialect, with the benchmark's messages and an app's.
+//! Any bytes at a client after its upgrade with compression, in each dialect, with the benchmark's messages
+//! and an app's.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! websocket-bench's two message forms. An echo needs no decoding: in both, its answer is the message itself, and so is the
-//! answer to a message that belongs to neither. Only a broadcast has to be told apart.
+//! websocket-bench's two message forms. An echo needs no decoding: in both, its answer is the message itself,
+//! and so is the answer to a message that belongs to neither. Only a broadcast has to be told apart.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! A field of the results that no code writes is a promise that nobody keeps: each of docs/results.schema.json is in the
-//! results of some run.
+//! A field of the results that no code writes is a promise that nobody keeps: each of
+//! docs/results.schema.json is in the results of some run.
 
 use std::collections::BTreeSet;
 

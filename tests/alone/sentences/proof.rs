@@ -58,8 +58,8 @@ impl Proof {
 /// How often a situation is made where throng itself says that the machine gave out.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Makes it; or says why it cannot be made here. Where others had the machine for a moment, a rate is not kept and a limit is
-/// broken: that is true, but not of the situation.
+/// Makes it; or says why it cannot be made here. Where others had the machine for a moment, a rate is not
+/// kept and a limit is broken: that is true, but not of the situation.
 pub(crate) fn prove(situation: &Situation) -> Result<Proof, String> {
     let mut proof = attempt(situation)?;
     for _ in 1..ATTEMPTS_MAX {

@@ -8,7 +8,8 @@ use serde_json::Value;
 pub(crate) struct Situation {
     pub(crate) name: &'static str,
     pub(crate) host: Host,
-    /// The command without `throng`; `{ws}`, `{http}`, `{wss}`, `{https}`, `{socket}`, `{folder}` and `{pid}` are the host's.
+    /// The command without `throng`; `{ws}`, `{http}`, `{wss}`, `{https}`, `{socket}`, `{folder}` and `{pid}`
+    /// are the host's.
     pub(crate) line: &'static str,
     /// Runs that are made before, each with a host of its own: what `compare` compares.
     pub(crate) before: Vec<(Host, &'static str)>,

@@ -121,8 +121,9 @@ fn latencies(length: Length) -> Vec<Row> {
             "does nothing for a while, at a rate that goes out in batches",
             "stall",
             20_000,
-            // What piles up in so short a stall is worked off in a millisecond, of which the arithmetic does not know; and in so
-            // short a time this machine is not often late by more than in the second that it is known from.
+            // What piles up in so short a stall is worked off in a millisecond, of which the arithmetic does
+            // not know; and in so short a time this machine is not often late by more than in the second that
+            // it is known from.
             (1_000, 100),
             6,
         ),
@@ -267,7 +268,8 @@ fn rooms() -> Vec<Row> {
 
 fn visits() -> Vec<Row> {
     let load = || format!("broadcast --clients 20 --app {VISITS} --rate 200 --duration 5s");
-    // What holds whatever the server does: hosts are due all that is said, and what came to guests in passing was due to them.
+    // What holds whatever the server does: hosts are due all that is said, and what came to guests in passing
+    // was due to them.
     let identities = |truth: &mut Truth<'_>| {
         truth.exactly("sent", MESSAGES);
         truth.role_has("host", "expected", MESSAGES);
@@ -292,7 +294,8 @@ fn visits() -> Vec<Row> {
             );
             truth.exits(0);
         }),
-        // The server sends what came and what it lost, of which it loses each hundredth; what it lost on somebody's way is not missing.
+        // The server sends what came and what it lost, of which it loses each hundredth; what it lost on
+        // somebody's way is not missing.
         row("loses one copy of 100; four in five come and go", "drop=99%100", load(), move |truth| {
             identities(truth);
             let (received, missing) = (truth.count("received"), truth.count("missing"));
@@ -333,7 +336,8 @@ fn visits() -> Vec<Row> {
 
 fn roles() -> Vec<Row> {
     let load = || format!("{BROADCAST} --app {ROLES} -s {MESSAGES}");
-    // Connection 0 was made before, to see that the server listens: connection 3 is client 2, who speaks in the first room.
+    // Connection 0 was made before, to see that the server listens: connection 3 is client 2, who speaks in
+    // the first room.
     let refused = |lie, fault, [listeners, speakers]: [u64; 2], hearers: u64| {
         row(lie, fault, load(), move |truth| {
             truth.role_has("listener", "connected", 16 - listeners);
@@ -419,14 +423,16 @@ fn counts() -> Vec<Row> {
             truth.exactly("missing", 0);
         }),
         row("resets client 7 at message 500", "kill=7@500", format!("{BROADCAST} -s {MESSAGES}"), |truth| {
-            // A message of that client which its kernel takes while the reset is on its way is sent, and nobody reads it: it
-            // comes to none of the 19 others. One message, for the client waits for its answer before the next.
+            // A message of that client which its kernel takes while the reset is on its way is sent, and
+            // nobody reads it: it comes to none of the 19 others. One message, for the client waits for its
+            // answer before the next.
             let undelivered = truth.count("sent") * 20 - truth.count("received");
             let met_the_reset = undelivered.saturating_sub(500) / 19;
             truth.counts("sent × 20 − received", 500 + 19 * met_the_reset.min(1), undelivered);
             truth.exactly("disconnects", 1);
-            // Due to who was there when it was sent: only what was under way is missing. That is what each of the four slots
-            // had out at the reset, what it sends in the turn of the loop that began before, and in the one that reads of it.
+            // Due to who was there when it was sent: only what was under way is missing. That is what each of
+            // the four slots had out at the reset, what it sends in the turn of the loop that began before,
+            // and in the one that reads of it.
             let missing = truth.count("missing").saturating_sub(19 * met_the_reset);
             truth.says(
                 "missing of others' messages",

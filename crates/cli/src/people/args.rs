@@ -17,24 +17,24 @@ const ROOM_COUNT: &str = "--room-count";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Users")]
 pub(crate) struct PeopleArgs {
-    /// A CSV file with a row for each client, in turn: {person.COLUMN} in the URL, -H, --auth … is its own. {person.id}, its
-    /// number, is always there
+    /// A CSV file with a row for each client, in turn: {person.COLUMN} in the URL, -H, --auth … is its own.
+    /// {person.id}, its number, is always there
     #[arg(long = "users", alias = "people", value_name = "FILE.csv")]
     pub(crate) people: Option<PathBuf>,
-    /// Each N clients share a room, in the order of their numbers: {room} is its number, from 0. A broadcast is due to its
-    /// sender's room, and a copy that comes from another has leaked [default: one room for all]
+    /// Each N clients share a room, in the order of their numbers: {room} is its number, from 0. A broadcast
+    /// is due to its sender's room, and a copy that comes from another has leaked [default: one room for all]
     #[arg(long = "room-size", visible_alias = "rooms", value_name = "N", conflicts_with = "room_count")]
     rooms: Option<NonZero<u32>>,
     /// The clients of the largest step are spread over so many rooms, equally and in the order of their numbers, or as
     /// --room-zipf says
     #[arg(long, value_name = "ROOMS")]
     room_count: Option<NonZero<u32>>,
-    /// Rooms of unequal size, as real ones are: the k-th has a share of the clients in proportion to 1/k^S, e.g. 1.1 (Zipf's
-    /// law)
+    /// Rooms of unequal size, as real ones are: the k-th has a share of the clients in proportion to 1/k^S,
+    /// e.g. 1.1 (Zipf's law)
     #[arg(long, value_name = "S", value_parser = exponent_milli, requires = "room_count", allow_negative_numbers = true)]
     room_zipf: Option<NonZero<u32>>,
-    /// Sign a JWT for each client (HS256, sub {person.id}, valid for an hour) with this, better as env:NAME or file:PATH: it
-    /// is {token}, and goes where --token would unless you put it somewhere
+    /// Sign a JWT for each client (HS256, sub {person.id}, valid for an hour) with this, better as env:NAME
+    /// or file:PATH: it is {token}, and goes where --token would unless you put it somewhere
     #[arg(long, value_name = "SECRET", value_parser = given::value, conflicts_with = "token")]
     pub(crate) jwt_secret: Option<Secret>,
 }

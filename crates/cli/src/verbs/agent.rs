@@ -51,8 +51,8 @@ pub(crate) struct Agent {
     /// unix:/run/chat.sock [default: none]
     #[arg(long, value_name = "SERVERS", value_delimiter = ',')]
     allow: Vec<Rule>,
-    /// Obey only orders signed by this key: the public part that throng fleet new-key prints [default: obey whoever NATS
-    /// admits]
+    /// Obey only orders signed by this key: the public part that throng fleet new-key prints [default: obey
+    /// whoever NATS admits]
     #[arg(long, value_name = "KEY")]
     agent_key: Option<AgentKey>,
     /// Worker threads [default: one per CPU]

@@ -19,9 +19,10 @@ const DURATION_NS: u64 = 60_000_000_000;
 
 /// Which messages arrive when clients lose their connections? (throng docs audit)
 ///
-/// 100 clients send 20 broadcasts a second for a minute, and each loses its connection every 10 to 20 seconds (--flap): by a
-/// close, a reset or silence, by chance. It comes back after 2 seconds, and goes on with its session as its protocol can.
-/// Every copy is accounted for: to clients that were here, and to those that were away when it was sent.
+/// 100 clients send 20 broadcasts a second for a minute, and each loses its connection every 10 to 20 seconds
+/// (--flap): by a close, a reset or silence, by chance. It comes back after 2 seconds, and goes on with its
+/// session as its protocol can. Every copy is accounted for: to clients that were here, and to those that
+/// were away when it was sent.
 #[derive(Args)]
 #[command(
     mut_arg("search", |flag| flag.hide(true)), // an audit is of one load
@@ -38,8 +39,8 @@ const DURATION_NS: u64 = 60_000_000_000;
     )),
 )]
 pub(crate) struct Audit {
-    /// What must hold also for what is sent while clients are away: exit code 3 if it does not. What is sent while they are
-    /// here must come exactly once in any case
+    /// What must hold also for what is sent while clients are away: exit code 3 if it does not. What is sent
+    /// while they are here must come exactly once in any case
     #[arg(long, value_enum, value_name = "PROMISE", help_heading = "Output")]
     require: Option<Require>,
     #[command(flatten)]

@@ -37,7 +37,8 @@ pub(crate) struct Broadcast {
     talk: TalkArgs,
     #[command(flatten)]
     flap: FlapArgs,
-    /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
+    /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is
+    /// due to them
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
     /// As many messages as if each client sent one in this time, e.g. 50ms: the rate grows with the clients

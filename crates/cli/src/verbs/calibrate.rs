@@ -35,9 +35,10 @@ const BROADCASTS: u32 = 4;
 
 /// How much can the generator itself do on this machine? Runs then give their results as a share of it
 ///
-/// Runs against throng's own server, with half of the CPUs for each, and measures per second: clients connected, echoes
-/// (raw messages of 33 bytes), copies of broadcasts received, and HTTP requests. The best of three short runs of each is
-/// kept in $XDG_DATA_HOME/throng/calibration.json, for this machine and this version of throng.
+/// Runs against throng's own server, with half of the CPUs for each, and measures per second: clients
+/// connected, echoes (raw messages of 33 bytes), copies of broadcasts received, and HTTP requests. The best
+/// of three short runs of each is kept in $XDG_DATA_HOME/throng/calibration.json, for this machine and this
+/// version of throng.
 #[derive(Args)]
 pub(crate) struct Calibrate {
     /// How long to send in each run

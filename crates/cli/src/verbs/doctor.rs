@@ -24,9 +24,10 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Will this machine hold this many clients, and if not, what must change?
 ///
-/// Checks limits on open files, ports, queues, memory and threads, and the CPU and the clock. It measures on some thousand
-/// connections what a connection costs in the kernel, in throng and in throng's own server. Each check that fails names the
-/// command that fixes it; with --fix, throng changes what it may. Exit code 1 means that something must be changed.
+/// Checks limits on open files, ports, queues, memory and threads, and the CPU and the clock. It measures on
+/// some thousand connections what a connection costs in the kernel, in throng and in throng's own server.
+/// Each check that fails names the command that fixes it; with --fix, throng changes what it may. Exit code 1
+/// means that something must be changed.
 #[derive(Args)]
 pub(crate) struct Doctor {
     /// The server [default: throng's own]

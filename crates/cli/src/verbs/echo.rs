@@ -29,9 +29,9 @@ const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_
 
 /// Each client sends messages and the server sends them back: latency, losses
 ///
-/// Open model (as in wsdemo): each client sends one message every --interval, whatever the server does, and latency
-/// counts from when a message was due. Closed model, with -c (as in websocket-bench): that many messages are under way at
-/// once, and each step adds --step-size clients until --limit-rtt is exceeded.
+/// Open model (as in wsdemo): each client sends one message every --interval, whatever the server does, and
+/// latency counts from when a message was due. Closed model, with -c (as in websocket-bench): that many
+/// messages are under way at once, and each step adds --step-size clients until --limit-rtt is exceeded.
 #[derive(Args)]
 pub(crate) struct Echo {
     #[command(flatten)]
@@ -39,8 +39,9 @@ pub(crate) struct Echo {
     /// Each client sends one message in this time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
-    /// Each client has this many messages under way: an answer makes room for its next (closed model). What is due for a client
-    /// goes out in one write, for so long as --duration, or until --sample-size are answered
+    /// Each client has this many messages under way: an answer makes room for its next (closed model). What
+    /// is due for a client goes out in one write, for so long as --duration, or until --sample-size are
+    /// answered
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=PIPELINING_MAX), conflicts_with_all = ["rate", "interval"], help_heading = "Load")]
     pipelining: Option<u32>,
     /// Each client ends its connection after this many answers, and connects again at once

@@ -26,9 +26,9 @@ const PERCENTILE: f64 = 95.0;
 ///
 /// A million clients on one machine: throng idle --clients 1M --connect-rate 50k --echo --duration 60s
 ///
-/// throng samples the server's memory while the clients connect; the cost of a connection is the slope of a line through
-/// the samples, with its standard error. The server must run on this machine and be freshly started: one that has had as
-/// many connections before reuses their memory, and then the cost is not given.
+/// throng samples the server's memory while the clients connect; the cost of a connection is the slope of a
+/// line through the samples, with its standard error. The server must run on this machine and be freshly
+/// started: one that has had as many connections before reuses their memory, and then the cost is not given.
 #[derive(Args)]
 #[command(mut_arg("connect_rate", |arg| arg.help("New connections per second [default: 200]")))]
 pub(crate) struct Idle {

@@ -16,14 +16,16 @@ use crate::{output, stderr};
 /// The first eight are written in the words of throng's own server, so that `throng run app.toml` works at once; the
 /// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
 ///
-/// Recordings: throng record URL writes the file from a session through a proxy, and --from session.har from what a browser recorded:
-/// the login, what is said before the load, and what is measured (throng docs recording). Names, passwords and tokens go into a CSV beside it, for your eyes only.
+/// Recordings: throng record URL writes the file from a session through a proxy, and --from session.har from
+/// what a browser recorded: the login, what is said before the load, and what is measured (throng docs
+/// recording). Names, passwords and tokens go into a CSV beside it, for your eyes only.
 #[derive(Args)]
 pub(crate) struct Init {
     /// File to write
     #[arg(value_name = "FILE", default_value = "app.toml")]
     file: PathBuf,
-    /// Protocol of your app's clients, or a HAR; two HARs of two users tell their values apart [default: asks, on a terminal]
+    /// Protocol of your app's clients, or a HAR; two HARs of two users tell their values apart [default:
+    /// asks, on a terminal]
     #[arg(long, value_name = "PROTOCOL|HAR", value_parser = From::parse)]
     from: Vec<From>,
     #[command(flatten)]

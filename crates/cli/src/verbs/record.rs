@@ -39,11 +39,13 @@ const LINE_COLUMNS_MAX: usize = 79;
 
 /// Record a session of your app through a proxy, and write an app's file of it (throng docs recording)
 ///
-/// Serves your app on this machine alone, at the address that it prints, until Ctrl-C. Open that address in a private window, or in
-/// any client; log in, enter a room, and say a few different things, each at least twice, while a second user answers. What is said is
-/// passed on as it is; links, cookies and redirects are changed so that the browser stays there.
+/// Serves your app on this machine alone, at the address that it prints, until Ctrl-C. Open that address in a
+/// private window, or in any client; log in, enter a room, and say a few different things, each at least
+/// twice, while a second user answers. What is said is passed on as it is; links, cookies and redirects are
+/// changed so that the browser stays there.
 ///
-/// Writes NAME.har, which holds passwords, cookies and tokens and which only you may read; NAME.toml, without them; and users.csv.
+/// Writes NAME.har, which holds passwords, cookies and tokens and which only you may read; NAME.toml, without
+/// them; and users.csv.
 #[derive(Args)]
 pub(crate) struct Record {
     /// Your app's page or server: http, https, ws or wss

@@ -17,9 +17,9 @@ use crate::verbs::targets;
 
 /// Show finished runs as a page with charts, as a table or as data
 ///
-/// A RUN is a results file, a directory of results files (as --out DIR writes them), or a run in the store: its id, the
-/// beginning of its id, @N for the N-th newest, or `last`. Without a format, prints what the run printed at its end. Of the
-/// directory of a shootout, all of this shows its rankings.
+/// A RUN is a results file, a directory of results files (as --out DIR writes them), or a run in the store:
+/// its id, the beginning of its id, @N for the N-th newest, or `last`. Without a format, prints what the run
+/// printed at its end. Of the directory of a shootout, all of this shows its rankings.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

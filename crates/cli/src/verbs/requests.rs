@@ -64,8 +64,8 @@ pub(crate) struct RequestArgs {
     /// Use a new connection for each request
     #[arg(long, conflicts_with = "over_http2", help_heading = "Requests")]
     no_keep_alive: bool,
-    /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error. If the trial request gets a bad 3xx, 401,
-    /// 403, 404, 405 or 407, there is no run (unless --no-preflight leaves it out)
+    /// Good status codes, e.g. 200,204 or 2xx or 200-399; any other is an error. If the trial request gets a
+    /// bad 3xx, 401, 403, 404, 405 or 407, there is no run (unless --no-preflight leaves it out)
     #[arg(long, value_name = "CODES", default_value = "2xx", value_delimiter = ',', value_parser = statuses, help_heading = "Requests")]
     expect_status: Vec<(u16, u16)>,
     #[command(flatten)]

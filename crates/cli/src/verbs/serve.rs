@@ -33,12 +33,14 @@ const JWT_SECRET: (&str, &str) = ("--jwt-secret", "THRONG_JWT_SECRET");
 
 /// A server to measure against, which speaks every protocol
 ///
-/// At /ws, and at any path that has no other use, every message comes back to its sender; {"type":"broadcast",…} (or its
-/// binary form) goes to all clients, and its sender gets a broadcastResult. /cable is Action Cable, /socket/websocket
-/// Phoenix, /sockjs SockJS, /socket.io/ Socket.IO. Each keeps rooms apart: ?room=NAME in the URL, a topic, or parameters of
-/// the subscription; Socket.IO also has an event join. POST /publish/NAME tells a room from outside what its body says, which is JSON. With
-/// --login, there is a form at /login. GET / answers 200 with an empty body, POST / with the body that it gets, POST /upload
-/// takes any body, GET /stream comes event by event (throng docs streams), GET /metrics is for Prometheus. The server stops on Ctrl-C or SIGTERM.
+/// At /ws, and at any path that has no other use, every message comes back to its sender;
+/// {"type":"broadcast",…} (or its binary form) goes to all clients, and its sender gets a broadcastResult.
+/// /cable is Action Cable, /socket/websocket Phoenix, /sockjs SockJS, /socket.io/ Socket.IO. Each keeps rooms
+/// apart: ?room=NAME in the URL, a topic, or parameters of the subscription; Socket.IO also has an event
+/// join. POST /publish/NAME tells a room from outside what its body says, which is JSON. With --login, there
+/// is a form at /login. GET / answers 200 with an empty body, POST / with the body that it gets, POST /upload
+/// takes any body, GET /stream comes event by event (throng docs streams), GET /metrics is for Prometheus.
+/// The server stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
 pub(crate) struct Serve {
@@ -75,8 +77,8 @@ pub(crate) struct Serve {
     /// Let in only who has logged in at /login, by a form with a CSRF token; the password is the name
     #[arg(long)]
     login: bool,
-    /// Let in only who has a JWT in Authorization or in the query, as token or as the protocol calls it, signed with this
-    /// (HS256), better as env:NAME or file:PATH
+    /// Let in only who has a JWT in Authorization or in the query, as token or as the protocol calls it,
+    /// signed with this (HS256), better as env:NAME or file:PATH
     #[arg(long, value_name = "SECRET", value_parser = given::value)]
     jwt_secret: Option<Secret>,
     #[command(flatten)]
@@ -102,9 +104,9 @@ pub(crate) struct Serve {
     /// Ping every client this often [default: never]
     #[arg(long, value_name = "TIME", value_parser = units::interval_ns)]
     ping_interval: Option<u64>,
-    /// Keep each room's latest messages, so many or for so long, e.g. 100 or 30s, for clients that come back and ask for what
-    /// they missed: Socket.IO's connection state recovery, and Action Cable's extended protocol. With it, the server has one
-    /// thread
+    /// Keep each room's latest messages, so many or for so long, e.g. 100 or 30s, for clients that come back
+    /// and ask for what they missed: Socket.IO's connection state recovery, and Action Cable's extended
+    /// protocol. With it, the server has one thread
     #[arg(long, value_name = "N|TIME", value_parser = history::keep)]
     history: Option<wire::Keep>,
     #[command(flatten)]

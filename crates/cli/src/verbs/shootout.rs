@@ -51,10 +51,11 @@ const CARRIED: &str = "quick";
 
 /// Measure and rank servers: install, check, load and stop each, in rounds
 ///
-/// A suite is a TOML file with scenarios: each has a verb of throng, its flags, and what a target must be able to do. Every
-/// target is checked before it is timed. Rounds are interleaved in random order, each measurement has a fresh server and a
-/// fresh generator, and throng's own server takes part as the yardstick. If the 95% intervals of servers overlap, it cannot
-/// be told which is ahead, and they share places, such as 1–3.
+/// A suite is a TOML file with scenarios: each has a verb of throng, its flags, and what a target must be
+/// able to do. Every target is checked before it is timed. Rounds are interleaved in random order, each
+/// measurement has a fresh server and a fresh generator, and throng's own server takes part as the yardstick.
+/// If the 95% intervals of servers overlap, it cannot be told which is ahead, and they share places, such as
+/// 1–3.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Shootout {

@@ -31,15 +31,16 @@ pub(crate) struct StepArgs {
     /// echo with -c or -s, go up in steps]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) clients: Option<u64>,
-    /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size messages are answered]
+    /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size messages
+    /// are answered]
     #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
     /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, and
     /// 500/10s,2k/5s is one rate after another
     #[arg(short = 'R', long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
     pub(crate) rate: Option<Rates>,
-    /// Messages under way at once; each answer makes room for the next message (closed model) [default in a closed model:
-    /// echo 50, broadcast 4]
+    /// Messages under way at once; each answer makes room for the next message (closed model) [default in a
+    /// closed model: echo 50, broadcast 4]
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
     /// Messages in each step of a closed model [default: echo 10,000, broadcast 200]

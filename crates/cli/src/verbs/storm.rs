@@ -28,11 +28,11 @@ const WAITS: u64 = 2;
 
 /// Clients lose their connections: how long until all are back?
 ///
-/// A share of the clients drop their connections at one moment and come back at once, within --window, or as their
-/// protocol's own client would (Action Cable, Phoenix and Socket.IO each wait differently). Recovery counts from the
-/// loss until the client is usable again, including failed attempts; its 99th percentile is the time until 99% were back.
-/// The clients that stay send once every --interval. With --restart-command, throng drops no connections: the command
-/// restarts servers, and clients come back when they can.
+/// A share of the clients drop their connections at one moment and come back at once, within --window, or as
+/// their protocol's own client would (Action Cable, Phoenix and Socket.IO each wait differently). Recovery
+/// counts from the loss until the client is usable again, including failed attempts; its 99th percentile is
+/// the time until 99% were back. The clients that stay send once every --interval. With --restart-command,
+/// throng drops no connections: the command restarts servers, and clients come back when they can.
 #[derive(Args)]
 pub(crate) struct Storm {
     /// Clients
@@ -50,8 +50,8 @@ pub(crate) struct Storm {
     /// Time before the storm
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::time_ns, help_heading = "Load")]
     lead: u64,
-    /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest time that the protocol's
-    /// own client waits before it comes back, if that is longer: 24s for actioncable]
+    /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest time that
+    /// the protocol's own client waits before it comes back, if that is longer: 24s for actioncable]
     #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     duration: Option<u64>,
     /// The clients that stay send one message in this time

@@ -28,8 +28,8 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// Servers that throng installs, checks and starts: list them, check their answers, try one
 ///
-/// A target is a folder with a target.toml; `throng docs target-manifest` describes it. Installed files stay in that folder, or
-/// come from the distribution's packages if the target's README says so.
+/// A target is a folder with a target.toml; `throng docs target-manifest` describes it. Installed files stay
+/// in that folder, or come from the distribution's packages if the target's README says so.
 #[derive(Args)]
 pub(crate) struct Targets {
     #[command(subcommand)]

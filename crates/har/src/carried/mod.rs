@@ -1,4 +1,5 @@
-//! The messages of an app, taken out of the protocol that carries them. Each protocol is a file that looks for its own signs.
+//! The messages of an app, taken out of the protocol that carries them. Each protocol is a file that looks
+//! for its own signs.
 
 mod cable;
 mod graphql;

@@ -273,7 +273,8 @@ fn step_data(step: &Step, rows_max: usize, curves: Curves) -> StepData {
     }
 }
 
-/// When the first of a step's clients connected, about, for a file does not say: a second before the first row, at the earliest.
+/// When the first of a step's clients connected, about, for a file does not say: a second before the first
+/// row, at the earliest.
 fn began_to_connect_ns(step: &Step) -> u64 {
     step.connecting.first().map_or(0, |first| first.t_ns.saturating_sub(1_000_000_000))
 }

@@ -1,5 +1,5 @@
-//! A block of lines for each step, with every detail. Where websocket-bench's words are asked for, the first line is its own, to
-//! the byte and in whole milliseconds, so that scripts that read it keep working.
+//! A block of lines for each step, with every detail. Where websocket-bench's words are asked for, the first
+//! line is its own, to the byte and in whole milliseconds, so that scripts that read it keep working.
 
 use results::conclusion;
 use results::format::{count, rate};

@@ -45,8 +45,8 @@ const TOLD_IF_THERE: [Timed; 8] = [
     Timed::PushAge,
 ];
 
-/// Metrics worth a line of their own, in the order of the table. Where every message was sent in time, the service time is the
-/// round trip, which is not said twice.
+/// Metrics worth a line of their own, in the order of the table. Where every message was sent in time, the
+/// service time is the round trip, which is not said twice.
 pub(super) fn timed(step: &Step) -> impl Iterator<Item = Timed> {
     let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
     let is_shown = move |timed: &Timed| {

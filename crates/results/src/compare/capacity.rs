@@ -10,8 +10,8 @@ use crate::run::Run;
 /// The figure's name.
 pub(super) const NAME: &str = "capacity";
 
-/// Their row: by repeats where both sides have them, or else by the interval that each search gave. One that did not tell
-/// the capacity is not held against anything.
+/// Their row: by repeats where both sides have them, or else by the interval that each search gave. One that
+/// did not tell the capacity is not held against anything.
 pub(super) fn row(a: &[Run], b: &[Run]) -> Option<Row> {
     let of = |side: &[Run]| -> Vec<Capacity> { side.iter().filter_map(|run| run.verdict.capacity).collect() };
     let (of_a, of_b) = (of(a), of(b));

@@ -1,8 +1,8 @@
 //! Other explanations of a difference than the servers.
 //!
-//! Rules. A caveat speaks against a difference only if it is about the metric, and as large as the difference. What both
-//! sides have alike explains none: it is the excess of one side over the other that counts. How much runs vary is in the
-//! interval already, and so are few samples.
+//! Rules. A caveat speaks against a difference only if it is about the metric, and as large as the
+//! difference. What both sides have alike explains none: it is the excess of one side over the other that
+//! counts. How much runs vary is in the interval already, and so are few samples.
 
 use stats::Timed;
 

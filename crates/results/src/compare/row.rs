@@ -32,8 +32,8 @@ pub struct Row {
     pub found: Option<compare::Comparison>,
     /// The change it shows.
     pub change: Change,
-    /// A latency or a rate that cannot be said to have stayed as it was: B did not hold this load, and A did; or in a loop that
-    /// waits for answers, the generator or the machine set the pace on both sides.
+    /// A latency or a rate that cannot be said to have stayed as it was: B did not hold this load, and A did;
+    /// or in a loop that waits for answers, the generator or the machine set the pace on both sides.
     pub is_blind: bool,
     /// A caveat that may be why B differs from A: it is about this metric, and as large as the difference.
     pub doubt: Option<Caveat>,
@@ -50,8 +50,8 @@ impl Row {
         self.found.map(|found| found.difference)
     }
 
-    /// How many runs of each side would tell whether B has changed by that share of A, about; a `share` of 0 is the least
-    /// that matters. `None`: more than [`stats::compare::REPEATS_MAX`], or no number would.
+    /// How many runs of each side would tell whether B has changed by that share of A, about; a `share` of 0
+    /// is the least that matters. `None`: more than [`stats::compare::REPEATS_MAX`], or no number would.
     pub fn runs_to_tell(&self, share: f64) -> Option<u32> {
         match &self.found {
             _ if self.at_least.contains(&true) => None,

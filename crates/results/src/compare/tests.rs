@@ -352,7 +352,8 @@ fn invalid_rules_are_said() {
     );
 }
 
-/// Broadcasts of two kinds by the people of two roles, where only what speakers say, lines, takes `ms`; everything else, 5 ms.
+/// Broadcasts of two kinds by the people of two roles, where only what speakers say, lines, takes `ms`;
+/// everything else, 5 ms.
 fn in_parts(ms: f64, seed: u64) -> Run {
     let timed = |ms: f64, of: u64| echo(ms, 5, 10 * seed + of).steps.remove(0).figures.rtt;
     let counts = Counts { sent: 1_000, expected: 1_000, received: 1_000, ..Counts::default() };

@@ -52,8 +52,8 @@ fn inconclusive(doubt: Inconclusive, interval: &str) -> Claim {
     cannot_tell("cannot_tell.capacity", detail)
 }
 
-/// The deliveries of the best level, and the safe rate of each: never more than was answered in time. Where something other than the
-/// server gave out at the next rate, it may carry more.
+/// The deliveries of the best level, and the safe rate of each: never more than was answered in time. Where
+/// something other than the server gave out at the next rate, it may carry more.
 pub(super) fn swept(run: &Run) -> Option<Claim> {
     let best = levels::best(&run.verdict.levels)?;
     let at_least = |level: &Level| if gave_out(run, level).is_some() { "at least " } else { "" };
@@ -111,8 +111,8 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     Some(claim.with_losses(lost).with_facts(work(run, step)))
 }
 
-/// Nothing was broken, and nothing was asked as it should have been: agents were lost, and the run went on without, or the user
-/// ended it too early.
+/// Nothing was broken, and nothing was asked as it should have been: agents were lost, and the run went on
+/// without, or the user ended it too early.
 pub(super) fn short(run: &Run) -> Option<Claim> {
     let lost = |step| {
         let (lost, of) = verdict::lost_agents(step)?;
@@ -192,8 +192,8 @@ pub fn shown(run: &Run) -> usize {
     kept.unwrap_or(run.steps.len().saturating_sub(1))
 }
 
-/// The step that is the answer of the run: of those that kept all limits, the one with the most clients; of a sweep of rates,
-/// the one that is the answer.
+/// The step that is the answer of the run: of those that kept all limits, the one with the most clients; of a
+/// sweep of rates, the one that is the answer.
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
     let mut kept = verdict::whole(&run.steps).filter(|step| step.has_passed() && !step.is_short());
     match levels::best(&run.verdict.levels) {

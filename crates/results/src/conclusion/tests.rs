@@ -259,7 +259,8 @@ fn allowed_losses_are_held_and_said() {
     );
 }
 
-/// Clients that flap miss what no server kept for them: it is no fault, and nobody is to believe that all had everything.
+/// Clients that flap miss what no server kept for them: it is no fault, and nobody is to believe that all had
+/// everything.
 #[test]
 fn messages_missed_while_away_come_first() {
     let said_of = |lost: u64| {

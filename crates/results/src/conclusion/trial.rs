@@ -1,5 +1,5 @@
-//! Judges whether the generator, or the machine it shares with others, may have made the result what it is: what `--strict`
-//! refuses.
+//! Judges whether the generator, or the machine it shares with others, may have made the result what it is:
+//! what `--strict` refuses.
 
 use super::held::heaviest_kept;
 use super::undecided::{is_limited, is_undecided};
@@ -9,8 +9,8 @@ use crate::run::Run;
 use crate::step::Step;
 use crate::verdict;
 
-/// Returns whether a step that the result rests on could have come out otherwise with a generator that was not late, or a
-/// machine that was not full. Limits that were kept in spite of that are kept.
+/// Returns whether a step that the result rests on could have come out otherwise with a generator that was
+/// not late, or a machine that was not full. Limits that were kept in spite of that are kept.
 pub fn is_untrusted(run: &Run) -> bool {
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
     let short = run.steps.iter().find(|step| step.is_short());

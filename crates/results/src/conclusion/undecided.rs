@@ -8,9 +8,9 @@ use crate::limit::{Counted, Figure, LimitOutcome};
 use crate::standing;
 use crate::step::Step;
 
-/// Returns whether a step that broke limits would have kept them all without the generator's and CPU contention's part of the time; or,
-/// where that part is not known of a limit, the generator or the machine gave out; or the generator lacked a part of itself; or
-/// the app's file did not recognise what is missing.
+/// Returns whether a step that broke limits would have kept them all without the generator's and CPU
+/// contention's part of the time; or, where that part is not known of a limit, the generator or the machine
+/// gave out; or the generator lacked a part of itself; or the app's file did not recognise what is missing.
 pub(super) fn is_undecided(step: &Step) -> bool {
     let cause = step.bottleneck.as_ref().map(|found| &found.cause);
     let is_short = matches!(
@@ -44,8 +44,9 @@ fn is_of_missing(limit: &LimitOutcome) -> bool {
     }
 }
 
-/// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
-/// never to a client that was away. Copies that are missing are not among them: they may come after the wait for them.
+/// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt
+/// or to the wrong client, or never to a client that was away. Copies that are missing are not among them:
+/// they may come after the wait for them.
 fn is_proof(limit: &LimitOutcome) -> bool {
     match limit.of.figure() {
         Some(Figure::Counted(Counted::Wrong)) => true,

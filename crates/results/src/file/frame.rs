@@ -1,8 +1,9 @@
 //! A results file in pieces, so that one that grows by a step is not written anew.
 //!
-//! The text before the steps never changes, and neither does a step that has ended. The text behind them does: it says how
-//! many are whole, and what they come to. So a file grows by writing a step and a new tail over the old tail. A crash in
-//! the middle of that tears the end of the file; [`salvage`](super::salvage) reads what stands before.
+//! The text before the steps never changes, and neither does a step that has ended. The text behind them
+//! does: it says how many are whole, and what they come to. So a file grows by writing a step and a new tail
+//! over the old tail. A crash in the middle of that tears the end of the file; [`salvage`](super::salvage)
+//! reads what stands before.
 
 use serde::Serialize;
 

@@ -12,7 +12,8 @@ const STEP_END: &str = "\n    }";
 /// Ends that are tried to find one that is whole: one step may be torn, and an old tail may stand behind it.
 const ENDS_TRIED_MAX: usize = 16;
 
-/// Reads the file of a run that was killed while a step was added to it: the steps before that, and the verdict on these.
+/// Reads the file of a run that was killed while a step was added to it: the steps before that, and the
+/// verdict on these.
 ///
 /// # Errors
 /// That of [`read`](super::read), if there is no such step.

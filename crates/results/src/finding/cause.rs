@@ -1,5 +1,5 @@
-//! Causes that hold a step back. The first word of a key says who: the server, the generator, the machine, the network, nothing,
-//! or something unknown ([`Bottleneck`](crate::Bottleneck)).
+//! Causes that hold a step back. The first word of a key says who: the server, the generator, the machine,
+//! the network, nothing, or something unknown ([`Bottleneck`](crate::Bottleneck)).
 
 use super::loss::were;
 use super::quantity::{Cores, Factor, Ns, PerS, Percent, Programs, Quantile, Span};
@@ -40,8 +40,8 @@ findings! {
         /// Percent of the calibrated rate.
         used: Percent,
     } => "it did {used} of what it can do here, by throng calibrate";
-    /// Messages of an open loop waited because every connection had as many under way as it may have, and the rate needs more
-    /// even if the server answers as fast as it does without a queue.
+    /// Messages of an open loop waited because every connection had as many under way as it may have, and the
+    /// rate needs more even if the server answers as fast as it does without a queue.
     GeneratorPool "generator.pool_small" {
         /// Messages that waited.
         waited: u64,

@@ -386,8 +386,8 @@ fn name<T: Quantity>(field: &str) -> String {
     format!("{field}{}", T::UNIT)
 }
 
-/// Rounds to three decimals: a percentage or a rate has no more to say. Sentences take the number as the file has it, so that one
-/// made of the file is the same.
+/// Rounds to three decimals: a percentage or a rate has no more to say. Sentences take the number as the file
+/// has it, so that one made of the file is the same.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

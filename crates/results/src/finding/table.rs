@@ -34,7 +34,8 @@ pub trait Finding: Sized + std::fmt::Display {
 
 /// Declares a kind of findings: each row has a variant, its key, its numbers, and its sentence.
 ///
-/// In the sentence, each number is a [`Span`](quantity::Span): one value, or the lowest and the highest of several steps.
+/// In the sentence, each number is a [`Span`](quantity::Span): one value, or the lowest and the highest of
+/// several steps.
 macro_rules! findings {
     (
         $(#[$meta:meta])*

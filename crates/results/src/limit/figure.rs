@@ -176,7 +176,8 @@ impl Figure {
         )
     }
 
-    /// Returns whether what never came decides the value, a client that was not back or an answer: it is then that or more.
+    /// Returns whether what never came decides the value, a client that was not back or an answer: it is then
+    /// that or more.
     pub(crate) fn is_open(self, step: &Step) -> bool {
         let Figure::Timed(timed, statistic) = self else { return false };
         match statistic {
@@ -316,7 +317,8 @@ impl Counted {
         }
     }
 
-    /// The count, and what a share of it is a share of: all that could have been counted, so that no share is above 100%.
+    /// The count, and what a share of it is a share of: all that could have been counted, so that no share is
+    /// above 100%.
     pub(crate) fn of(self, step: &Step) -> (u64, u64) {
         let (count, whole) = match self {
             Counted::Errors => (step.errors.total(), occasions(step)),

@@ -3,8 +3,8 @@
 use super::figure::Figure;
 use crate::scenario::Scenario;
 
-/// Words of k6, wrk, hey, oha, autocannon, Artillery, Gatling and Locust, and those that stand for them here; empty for the
-/// main figure.
+/// Words of k6, wrk, hey, oha, autocannon, Artillery, Gatling and Locust, and those that stand for them here;
+/// empty for the main figure.
 const WORDS: [(&str, &str); 21] = [
     ("average", "mean"),
     ("avg", "mean"),

@@ -7,8 +7,8 @@ use super::{Second, Step};
 use crate::rates::KEPT_PERCENT_MIN;
 
 impl Step {
-    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where agents were lost, and
-    /// where the user did not wait for what was under way (METHODOLOGY "Rates").
+    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where
+    /// agents were lost, and where the user did not wait for what was under way (METHODOLOGY "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
         if self.is_short() || self.was_interrupted() {
             return None;
@@ -28,10 +28,11 @@ impl Step {
         Some((percent * 1e6).round() / 1e6)
     }
 
-    /// The slope of the answers over the slope of what was due, row by row while the schedule ran: a constant latency keeps any
-    /// rate, since it ends with the rows that are left out at the start, and a queue that grows does not. The rate counts as
-    /// kept if the interval reaches it, or would but for what is under way at one end and not at the other. `None` where a
-    /// row says too little: clients come and go, so that messages are due to more or fewer of them, or rows are few or empty.
+    /// The slope of the answers over the slope of what was due, row by row while the schedule ran: a constant
+    /// latency keeps any rate, since it ends with the rows that are left out at the start, and a queue that
+    /// grows does not. The rate counts as kept if the interval reaches it, or would but for what is under way
+    /// at one end and not at the other. `None` where a row says too little: clients come and go, so that
+    /// messages are due to more or fewer of them, or rows are few or empty.
     fn kept_by_slope(&self, asked: f64) -> Option<f64> {
         let rows = self.telling_rows()?;
         let ratios: Vec<f64> = rows.iter().map(|row| self.answered_share(&[*row])).collect();
@@ -46,13 +47,15 @@ impl Step {
         // missing at most.
         let slack = unloaded_ns as f64 / length_ns as f64;
         let kept = if steady.mean.high + slack >= 1.0 { 1.0 } else { kept.min(1.0) };
-        // The window's end may lie in a row, which is left out. A message due at the very end of one may go out behind it.
+        // The window's end may lie in a row, which is left out. A message due at the very end of one may go
+        // out behind it.
         let covered = (rows.last()?.t_ns - self.start_ns) as f64 / self.duration_ns.max(1) as f64;
         let sent: u64 = rows.iter().map(|row| row.sent).sum();
         Some(kept * share_sent(sent as f64 + 1.0, (asked * covered).max(1.0)))
     }
 
-    /// The rows that ended while the schedule ran; `None` where clients come and go, so that no row says what was due in it.
+    /// The rows that ended while the schedule ran; `None` where clients come and go, so that no row says what
+    /// was due in it.
     fn telling_rows(&self) -> Option<Vec<&Second>> {
         let Counts { left, nobody_to_send, offline_due, visits, .. } = self.counts;
         let end_ns = self.start_ns + self.duration_ns;
@@ -68,11 +71,12 @@ impl Step {
         sum(|row| row.received) / (sum(|row| row.sent) * due_per_message)
     }
 
-    /// The same of a schedule too short for an interval: what was sent counts as far as it was answered while the schedule ran.
-    /// Answers under way at its end are in time: those to as many messages as are sent in one and a half times the median
-    /// latency, or in a tenth of the schedule if that is less, or to one in a hundred, rounded up. If more than that came later,
-    /// a queue had grown, and all of it counts; of rows after the first, their slope says so without what is under way. What was
-    /// under way to clients that left on purpose does not need an answer.
+    /// The same of a schedule too short for an interval: what was sent counts as far as it was answered while
+    /// the schedule ran. Answers under way at its end are in time: those to as many messages as are sent in
+    /// one and a half times the median latency, or in a tenth of the schedule if that is less, or to one in a
+    /// hundred, rounded up. If more than that came later, a queue had grown, and all of it counts; of rows
+    /// after the first, their slope says so without what is under way. What was under way to clients that
+    /// left on purpose does not need an answer.
     fn kept_at_end(&self, asked: f64) -> f64 {
         const UNDER_WAY: f64 = 1.5;
         /// The hundredth that the standing limit allows: with less in the queue, the rate is kept all the same.
@@ -112,14 +116,16 @@ impl Step {
         self.kept_percent().filter(|kept| *kept < KEPT_PERCENT_MIN).map(|kept| 100.0 - kept)
     }
 
-    /// Returns whether fewer messages a second were completed than were asked, but for a hundredth; false in a closed loop.
+    /// Returns whether fewer messages a second were completed than were asked, but for a hundredth; false in
+    /// a closed loop.
     pub fn is_rate_missed(&self) -> bool {
         self.due_per_s()
             .zip(self.rates.achieved_per_s)
             .is_some_and(|(asked, achieved)| 100.0 * achieved < KEPT_PERCENT_MIN * asked)
     }
 
-    /// Messages completed a second once the step had settled, whenever the last answer came; `None` where its rows do not tell.
+    /// Messages completed a second once the step had settled, whenever the last answer came; `None` where its
+    /// rows do not tell.
     pub fn steady_per_s(&self) -> Option<f64> {
         let due_per_s = self.due_per_s()?;
         let due = (due_per_s * self.duration_ns as f64 / 1e9).floor();
@@ -142,8 +148,9 @@ impl Step {
     }
 }
 
-/// The share of the asked messages that were sent. The limit allows a hundredth to be missing, which of few messages is less
-/// than one: that is rounded up, or a machine that was busy at the end of the window would fail a short run by one message.
+/// The share of the asked messages that were sent. The limit allows a hundredth to be missing, which of few
+/// messages is less than one: that is rounded up, or a machine that was busy at the end of the window would
+/// fail a short run by one message.
 fn share_sent(sent: f64, asked: f64) -> f64 {
     const ALLOWED: f64 = 0.01;
     let share = (sent / asked).min(1.0);

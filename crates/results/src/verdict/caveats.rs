@@ -4,8 +4,8 @@ use crate::finding::quantity::Extreme;
 use crate::finding::{Caveat, Finding, Place, RunCaveat};
 use crate::step::Step;
 
-/// The caveats of `steps`, in the order in which they first occur. Those that differ in nothing but their numbers are one: a
-/// sweep of thirty steps has not thirty caveats because its latencies differ.
+/// The caveats of `steps`, in the order in which they first occur. Those that differ in nothing but their
+/// numbers are one: a sweep of thirty steps has not thirty caveats because its latencies differ.
 pub(super) fn gathered(steps: &[Step]) -> Vec<RunCaveat> {
     let mut found: Vec<(RunCaveat, Vec<usize>)> = Vec::new();
     let each = |(at, step): (usize, &'_ Step)| {

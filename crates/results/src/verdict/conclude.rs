@@ -39,9 +39,10 @@ fn by_weight(a: &Step, b: &Step) -> Ordering {
     a.clients.cmp(&b.clients).then(rate(a).total_cmp(&rate(b)))
 }
 
-/// The step with the fewest clients among those that did not pass: in a search that found a capacity, among those beyond it,
-/// since below it others have overruled them; of a sweep, the lowest rate that was too much where most was delivered, if any was.
-/// Where that load was measured several times, the first one with what held back most of them.
+/// The step with the fewest clients among those that did not pass: in a search that found a capacity, among
+/// those beyond it, since below it others have overruled them; of a sweep, the lowest rate that was too much
+/// where most was delivered, if any was. Where that load was measured several times, the first one with what
+/// held back most of them.
 pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a Step> {
     let broken = || steps.iter().filter(|step| !step.has_passed());
     let best = levels::best(&verdict.levels).filter(|level| level.overload_per_s.is_some());
@@ -61,8 +62,8 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     usual(broken().filter(is_beyond).filter(|step| by_weight(step, lightest).is_eq()).collect())
 }
 
-/// The first of one load's steps with their most frequent bottleneck, whatever order they ran in; in doubt, with one that is not
-/// the server.
+/// The first of one load's steps with their most frequent bottleneck, whatever order they ran in; in doubt,
+/// with one that is not the server.
 fn usual(steps: Vec<&Step>) -> Option<&Step> {
     let who = |step: &Step| step.bottleneck.as_ref().map(|found| found.bottleneck);
     let rarity = |step: &&&Step| {
@@ -77,8 +78,8 @@ pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Found> {
     lightest_broken(steps, verdict).or_else(|| whole(steps).last())?.bottleneck.clone()
 }
 
-/// The steps that were measured to their end. Where there is none, the one that the user ended under its load, if that is so,
-/// stands for the run.
+/// The steps that were measured to their end. Where there is none, the one that the user ended under its
+/// load, if that is so, stands for the run.
 pub(crate) fn whole(steps: &[Step]) -> impl Iterator<Item = &Step> {
     let has_whole = steps.iter().any(|step| !step.was_interrupted());
     let counts = move |step: &&Step| !step.was_interrupted() || !has_whole && !step.tells_nothing();

@@ -106,8 +106,8 @@ fn could_connect(step: &Step) -> bool {
         && machine::network(step).is_none()
 }
 
-/// A broken standing limit that has no words of its own. Clients that were not back without a failed attempt waited for their
-/// protocol's time, and not for the server.
+/// A broken standing limit that has no words of its own. Clients that were not back without a failed attempt
+/// waited for their protocol's time, and not for the server.
 fn faulty(step: &Step, figure: Figure) -> Option<Cause> {
     let Figure::Counted(counted @ Counted::Count(count)) = figure else { return None };
     let (faulty, of) = counted.of(step);

@@ -62,7 +62,8 @@ pub(super) fn behind(step: &Step) -> Option<Cause> {
         .then_some(Cause::GeneratorBehind { sent: PerS(sent), asked: PerS(asked) })
 }
 
-/// Returns whether every client was there to send: what a missing one would have sent is not the generator's to answer for.
+/// Returns whether every client was there to send: what a missing one would have sent is not the generator's
+/// to answer for.
 fn is_complete(step: &Step) -> bool {
     let counts = &step.counts;
     let fewest = step.series.iter().map(|second| second.clients).min();

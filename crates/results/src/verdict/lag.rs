@@ -1,10 +1,10 @@
 //! The generator's part of a latency: how late it was, and whose fault that was.
 //!
-//! For round trips, the account says it ([`Owners`]): what is lacking of a CPU at either end is lag, too. Where nobody is
-//! answered, or clients only connect, it is how late events were handled.
+//! For round trips, the account says it ([`Owners`]): what is lacking of a CPU at either end is lag, too.
+//! Where nobody is answered, or clients only connect, it is how late events were handled.
 //!
-//! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency, or half of that and the
-//! server waited as well; below that it is said as what it is, in a mark.
+//! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency, or half of
+//! that and the server waited as well; below that it is said as what it is, in a mark.
 
 use stats::{Histogram, Timed};
 
@@ -15,8 +15,8 @@ use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
 use crate::finding::{Cause, Caveat};
 use crate::step::Step;
 
-/// Quantiles at which lag and latency are compared, the deepest first that the samples of both show: a tail of a few samples is a
-/// single hiccup, and accuses nobody.
+/// Quantiles at which lag and latency are compared, the deepest first that the samples of both show: a tail
+/// of a few samples is a single hiccup, and accuses nobody.
 const QUANTILES: [f64; 3] = [0.99, 0.95, 0.9];
 /// The number of slow messages that is more than a single hiccup.
 const SLOW_MESSAGES_MIN: u64 = 10;
@@ -50,15 +50,15 @@ pub(super) struct Lag {
 }
 
 impl Lag {
-    /// The lag of events that waited to be handled, or of messages that waited to be sent, if the latency contains that: whichever is
-    /// more of it.
+    /// The lag of events that waited to be handled, or of messages that waited to be sent, if the latency
+    /// contains that: whichever is more of it.
     pub(super) fn of(step: &Step) -> Option<Lag> {
         let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step, step.main_timed()))?;
         (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
     }
 
-    /// Adds up what of the slow messages' time belongs to the generator, and to whoever had the CPU that either end lacked; or of the time of
-    /// all, where the slow ones are too few to be more than a hiccup.
+    /// Adds up what of the slow messages' time belongs to the generator, and to whoever had the CPU that
+    /// either end lacked; or of the time of all, where the slow ones are too few to be more than a hiccup.
     fn by_account(step: &Step) -> Option<Lag> {
         let spent = step.spent.as_ref()?;
         let is_shown = spent.tail.messages >= SLOW_MESSAGES_MIN;
@@ -121,8 +121,9 @@ impl Lag {
         (Ns(lag_ns), Ns(self.latency_ns), self.figure.to_string(), Quantile(self.quantile))
     }
 
-    /// Returns whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it. What a
-    /// hypervisor takes from a worker shows nowhere in its own times: one with much time to spare was late because of that.
+    /// Returns whether the generator's own work can have made it late: it had a worker that worked, and was
+    /// not kept from it. What a hypervisor takes from a worker shows nowhere in its own times: one with much
+    /// time to spare was late because of that.
     fn is_own(&self, step: &Step) -> bool {
         let cpu = worker_cpu(step).unwrap_or(0.0);
         let is_robbed = cpu < IDLE_CPU_PERCENT_MAX && stolen_percent(step).is_some();
@@ -195,7 +196,8 @@ pub(super) fn names_others(step: &Step) -> bool {
     Lag::of(step).is_some_and(|lag| others(step, &lag).is_some())
 }
 
-/// Others that had the CPU that the generator waited for: a hypervisor's other machines, or these programs, if they are known.
+/// Others that had the CPU that the generator waited for: a hypervisor's other machines, or these programs,
+/// if they are known.
 struct Others {
     stolen: Option<Percent>,
     programs: Option<Programs>,
@@ -218,7 +220,8 @@ fn others(step: &Step, lag: &Lag) -> Option<Others> {
     is_visible.then(|| Others { stolen: None, programs: machine::programs(machine) })
 }
 
-/// CPU that a hypervisor gave to other machines, when it is enough to be named, and more than programs had that are seen.
+/// CPU that a hypervisor gave to other machines, when it is enough to be named, and more than programs had
+/// that are seen.
 fn stolen_percent(step: &Step) -> Option<f64> {
     let stolen = step.machine.as_ref()?.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN)?;
     machine::others_percent(step).is_none_or(|others| others < stolen).then_some(stolen)

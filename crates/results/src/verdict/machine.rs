@@ -69,8 +69,9 @@ pub(super) fn is_filled_by_others(step: &Step) -> bool {
     step.machine.as_ref().is_some_and(has_none_left) && others_percent(step).is_some()
 }
 
-/// Returns whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes. Without the
-/// waiting it would have answered as much more as it had more time, at both ends of a message.
+/// Returns whether the server can have missed so much of the rate because it waited for a CPU; not known
+/// counts as yes. Without the waiting it would have answered as much more as it had more time, at both ends
+/// of a message.
 fn can_be_for_waiting(step: &Step, missed_percent: f64) -> bool {
     let threads = || step.server.iter().flat_map(|server| &server.thread_use);
     // A queue that nobody works at, though there is a CPU for it, waits for something else: whoever lacks CPU is ready.

@@ -174,8 +174,8 @@ pub fn slow_time(step: &Step) -> Option<(u64, Owners)> {
 /// The owners of a part: shares that add up to 1.
 type Shares = Vec<(Owner, f64)>;
 
-/// Splits what the generator was late: its worker was at other work, or ready and without a CPU. The busiest worker stands for
-/// all, because a message that is late most likely waited for that one.
+/// Splits what the generator was late: its worker was at other work, or ready and without a CPU. The busiest
+/// worker stands for all, because a message that is late most likely waited for that one.
 fn generator(step: &Step) -> Shares {
     let generator = step.generator.as_ref();
     let cpu = generator.and_then(|generator| generator.worker_cpu_percent_max).unwrap_or(0.0);
@@ -184,9 +184,9 @@ fn generator(step: &Step) -> Shares {
     vec![(Owner::Contention, share), (Owner::Generator, 1.0 - share)]
 }
 
-/// Splits what the server had these messages for. The shortest of all answers was in nobody's way: as much of each is work, or else a
-/// timer or another service. What takes longer waits behind others, as far as the threads that have messages are at work (or ready
-/// for it), or for something that is no CPU.
+/// Splits what the server had these messages for. The shortest of all answers was in nobody's way: as much of
+/// each is work, or else a timer or another service. What takes longer waits behind others, as far as the
+/// threads that have messages are at work (or ready for it), or for something that is no CPU.
 fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let Some(Threads { at_work, waiting, ready, effective }) = Threads::of(step) else {
         return vec![(Owner::Server, 1.0)];
@@ -208,9 +208,10 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let cpu_ns = of_each_ns(at_work).min(unhindered_ns);
     let ready_ns = of_each_ns(waiting).min(unhindered_ns - cpu_ns);
     let behind_ns = mean_ns - unhindered_ns;
-    // How many threads had a message, on average. Little's law is a bound: there are no more than messages. The other: of `effective`
-    // threads, each with a message for a share p of the time, none has one for (1 − p)^effective of it, which is the time in which
-    // nothing was outstanding. What threads do in between is nobody's delay.
+    // How many threads had a message, on average. Little's law is a bound: there are no more than messages.
+    // The other: of `effective` threads, each with a message for a share p of the time, none has one for (1 −
+    // p)^effective of it, which is the time in which nothing was outstanding. What threads do in between is
+    // nobody's delay.
     let held = rate_per_s * mean_of_all_ns / 1e9;
     let idle_share = 1.0 - account.outstanding_percent.unwrap_or(100.0) / 100.0;
     let with_messages = effective * (1.0 - idle_share.powf(1.0 / effective));
@@ -239,7 +240,8 @@ struct Threads {
     waiting: f64,
     /// Threads that were either.
     ready: f64,
-    /// The effective number of them, `(Σ ready)² / Σ ready²` (Kish): one, where one did all; all, where each did as much.
+    /// The effective number of them, `(Σ ready)² / Σ ready²` (Kish): one, where one did all; all, where each
+    /// did as much.
     effective: f64,
 }
 
@@ -276,8 +278,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A second in which the server, of one thread, answered 100 messages of 100 ms each, half of which had waited to be sent, and one
-    /// more that was in nobody's way.
+    /// A second in which the server, of one thread, answered 100 messages of 100 ms each, half of which had
+    /// waited to be sent, and one more that was in nobody's way.
     fn step(cpu_percent: f64, waiting_percent: f64) -> Step {
         let answered = Reach { received_ns: Some(MS), ..Reach::default() };
         let mut account = Account::default();

@@ -5,10 +5,10 @@ use crate::finding::Cause;
 use crate::finding::quantity::Ns;
 use crate::step::Step;
 
-/// An open loop whose messages had to wait because each connection had as many under way as it may, where the pool is to
-/// blame and not the time for which the server holds it. By Little's law the rate needs rate × service of them; with the
-/// shortest service, which no queue has made longer, that is what it needs of any server this fast. A pool that has as many
-/// is full because answers take longer than that.
+/// An open loop whose messages had to wait because each connection had as many under way as it may, where the
+/// pool is to blame and not the time for which the server holds it. By Little's law the rate needs rate ×
+/// service of them; with the shortest service, which no queue has made longer, that is what it needs of any
+/// server this fast. A pool that has as many is full because answers take longer than that.
 pub(super) fn short_of_connections(step: &Step) -> Option<Cause> {
     if !waits_for_slots(step) || step.figures.service.is_empty() {
         return None;

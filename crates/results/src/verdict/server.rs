@@ -29,8 +29,8 @@ const WAIT_STEP_NS_MIN: u64 = 500_000_000;
 /// How many times the TCP connect an answer takes at most that is all network.
 const FAR_FACTOR_MAX: f64 = 1.5;
 
-/// A server whose process ended: no generator, however busy, ends another process. A storm may end it on purpose: then it is the
-/// end that counts if nobody was back.
+/// A server whose process ended: no generator, however busy, ends another process. A storm may end it on
+/// purpose: then it is the end that counts if nobody was back.
 pub(super) fn ended(step: &Step) -> Option<Cause> {
     let ended_ns = step.server.as_ref()?.ended_ns?;
     let is_weathered = is_storm(step) && step.counts.not_back < step.counts.cut;
@@ -44,8 +44,8 @@ fn is_storm(step: &Step) -> bool {
     !step.figures.recovery.is_empty()
 }
 
-/// A server that takes no client, throws its clients out, or never answers, unless it was out of reach: not by the storm of the
-/// step, and not because the generator was too busy to answer it.
+/// A server that takes no client, throws its clients out, or never answers, unless it was out of reach: not
+/// by the storm of the step, and not because the generator was too busy to answer it.
 pub(super) fn gone(step: &Step) -> Option<Cause> {
     let counts = &step.counts;
     // Where the user ended it, some were still waiting for their turn.
@@ -143,8 +143,8 @@ fn load_growth(step: &Step, previous: &Step) -> Option<f64> {
     Some(clients.max(asked.unwrap_or(0.0)))
 }
 
-/// A closed loop on one machine, where what is under way is with the server (Little's law: as many as the rate times the
-/// time of an answer), and both CPUs are idle: it waits for something that is no CPU.
+/// A closed loop on one machine, where what is under way is with the server (Little's law: as many as the
+/// rate times the time of an answer), and both CPUs are idle: it waits for something that is no CPU.
 pub(super) fn waits(step: &Step) -> Option<Cause> {
     // Between the events of an answer a server that streams has nothing to do.
     if step.counts.events > 0 {
@@ -165,8 +165,8 @@ pub(super) fn waits(step: &Step) -> Option<Cause> {
         .then_some(Cause::ServerAsleep { service: Ns(service_ns as u64), cpu: Ns(cpu_ns as u64) })
 }
 
-/// Returns whether there was no room in its queue for clients, where connecting is measured. The kernel drops what begins a
-/// connection then, and sends it again after a second, and after two, and four.
+/// Returns whether there was no room in its queue for clients, where connecting is measured. The kernel drops
+/// what begins a connection then, and sends it again after a second, and after two, and four.
 pub(super) fn short_queue(step: &Step) -> Option<Cause> {
     let is_of_connecting = step.figures.rtt.is_empty() || !step.figures.recovery.is_empty();
     overflows(step).filter(|_| is_of_connecting).map(|overflows| Cause::ServerListenQueue { overflows })

@@ -22,11 +22,12 @@ pub(super) const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 
 /// Share of the deliveries due that may be missing before that is a sign by itself.
 const MISSING_SHARE_MAX: f64 = 0.01;
-/// Connections that found no room in a listener's queue, as a share of those begun, from which on that is what they wait for.
+/// Connections that found no room in a listener's queue, as a share of those begun, from which on that is
+/// what they wait for.
 const OVERFLOWS_SHARE_MIN: f64 = 0.01;
 
-/// Kinds of errors of connections that no server brings about: the kernel of a stopped or dead one goes on acknowledging, or
-/// refuses.
+/// Kinds of errors of connections that no server brings about: the kernel of a stopped or dead one goes on
+/// acknowledging, or refuses.
 const OUT_OF_REACH: [&str; 2] = ["timed_out", "unreachable"];
 /// The kind of error where a firewall before or on this machine forbids the connection.
 const DENIED: &str = "denied";
@@ -47,8 +48,8 @@ pub(super) fn overflows(step: &Step) -> Option<u64> {
     (times as f64 >= OVERFLOWS_SHARE_MIN * step.counts.connects as f64).then_some(times)
 }
 
-/// Returns whether an open loop's messages waited for a connection that unanswered ones held: they were sent late, but not because the
-/// generator was.
+/// Returns whether an open loop's messages waited for a connection that unanswered ones held: they were sent
+/// late, but not because the generator was.
 pub(super) fn waits_for_slots(step: &Step) -> bool {
     step.counts.waited as f64 > WAITED_SHARE_MAX * step.counts.sent as f64
 }
@@ -73,7 +74,8 @@ pub(super) fn lost_clients(step: &Step) -> Cause {
     }
 }
 
-/// A way to the server that is cut, where that is most of why connections failed or ended. Between two ends on one machine there is none to cut.
+/// A way to the server that is cut, where that is most of why connections failed or ended. Between two ends
+/// on one machine there is none to cut.
 pub(super) fn unreachable(step: &Step) -> Option<Cause> {
     let is_here = step.machine.as_ref().is_some_and(|machine| machine.same_host == Some(true));
     let cut = OUT_OF_REACH.into_iter().filter(|_| !is_here).chain([DENIED]);
@@ -90,8 +92,8 @@ pub(super) fn server_left_out(step: &Step) -> bool {
     step.counts.missing as f64 > MISSING_SHARE_MAX * step.counts.due() as f64
 }
 
-/// Returns whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
-/// 1,000 pass.
+/// Returns whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the
+/// tolerance lets 990 of 1,000 pass.
 pub(super) fn is_missed(achieved: f64, asked: f64) -> bool {
     1.0 - achieved / asked > 0.01 + 1e-9
 }

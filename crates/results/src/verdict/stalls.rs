@@ -1,8 +1,8 @@
 //! A server that stands still now and then: for garbage, a lock, a checkpoint, or because somebody stopped it.
 //!
-//! A stall is not a queue. Most messages are answered as fast as ever, and those of some seconds wait for as long as it
-//! lasts. No CPU is missing meanwhile: neither the generator was late by half of that, nor did a thread of the server wait for a
-//! CPU for so long.
+//! A stall is not a queue. Most messages are answered as fast as ever, and those of some seconds wait for as
+//! long as it lasts. No CPU is missing meanwhile: neither the generator was late by half of that, nor did a
+//! thread of the server wait for a CPU for so long.
 
 use crate::finding::Cause;
 use crate::finding::quantity::Ns;

@@ -10,8 +10,8 @@ use crate::limit::{Figure, LimitOutcome, Statistic};
 use crate::rates::Rate;
 use crate::step::Step;
 
-/// Chooses the slow messages by the broken limits, and says of each of these limits what its figure comes to without the
-/// generator's and CPU contention's part of the time.
+/// Chooses the slow messages by the broken limits, and says of each of these limits what its figure comes to
+/// without the generator's and CPU contention's part of the time.
 pub fn weigh_broken(step: &mut Step) {
     let accounted = step.figures.accounted();
     let tails = step.broken().filter_map(|broken| broken.of.limit()?.slow_tail(accounted));
@@ -36,8 +36,8 @@ fn weighed(step: &Step, outcome: &LimitOutcome) -> LimitOutcome {
     let without_lag =
         without_lag.and_then(|(figure, actual)| self::without_lag(step, figure, outcome.unit, actual));
     let undecided = without_lag.zip(limit).is_some_and(|(value, limit)| limit.is_kept_by(value));
-    // The kernel stamps the last event of a read. The first may have come long before, and the account gives that time to the
-    // server: it can clear a server of first events, and not convict it.
+    // The kernel stamps the last event of a read. The first may have come long before, and the account gives
+    // that time to the server: it can clear a server of first events, and not convict it.
     let without_lag = without_lag.filter(|_| undecided || step.figures.accounted() == Timed::Rtt);
     LimitOutcome { without_lag, undecided, ..outcome.clone() }
 }
@@ -63,16 +63,16 @@ fn without_lag(step: &Step, figure: Figure, unit: Unit, actual: f64) -> Option<f
     }
 }
 
-/// By Little's law, a closed loop has as many messages under way as its rate is times the time of each. A schedule's messages queue
-/// where most of their time is: whatever is taken off elsewhere, that queue grows.
+/// By Little's law, a closed loop has as many messages under way as its rate is times the time of each. A
+/// schedule's messages queue where most of their time is: whatever is taken off elsewhere, that queue grows.
 fn rate_without_lag(step: &Step, actual: f64, unit: Unit, owners: &Owners) -> f64 {
     let left = owners.share_without_lag();
     let is_elsewhere = step.rates.asked_per_s.is_some() && 100.0 * left >= OWNED_PERCENT_MIN;
     if is_elsewhere {
         return actual;
     }
-    // A generator without a CPU for a second has rows without an answer, and of a share of the rate nothing may be left to divide.
-    // What was completed until the last answer was so all the same.
+    // A generator without a CPU for a second has rows without an answer, and of a share of the rate nothing
+    // may be left to divide. What was completed until the last answer was so all the same.
     let completed = step.rates.achieved_per_s.zip(step.due_per_s()).filter(|_| unit == Unit::Percent);
     let completed = completed.map_or(0.0, |(per_s, due_per_s)| 100.0 * per_s / due_per_s);
     let most = if unit == Unit::Percent { 100.0 } else { f64::INFINITY };

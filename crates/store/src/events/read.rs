@@ -70,7 +70,8 @@ pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::resul
     Ok(())
 }
 
-/// Turns an error into that of a log. What the system says of reading it, as of a directory, says nothing of what it holds.
+/// Turns an error into that of a log. What the system says of reading it, as of a directory, says nothing of
+/// what it holds.
 fn trouble(path: &Path, error: ParquetError) -> EventsError {
     let why = error.to_string();
     let cause =
@@ -86,7 +87,8 @@ thread_local! {
     static IS_READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reads, and catches panics: the library panics over some damaged files: that is an error of the file, and not said as one of ours.
+/// Reads, and catches panics: the library panics over some damaged files: that is an error of the file, and
+/// not said as one of ours.
 fn sound<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

@@ -1,4 +1,5 @@
-//! WebSocket itself, frame by frame (RFC 6455): what comes back is what was sent, a ping has its pong, a close its close.
+//! WebSocket itself, frame by frame (RFC 6455): what comes back is what was sent, a ping has its pong, a
+//! close its close.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -208,7 +209,8 @@ impl<'a> Socket<'a> {
         }
     }
 
-    /// Returns whether there is time left: a server that says something else all the time, such as pings, gets no more of it.
+    /// Returns whether there is time left: a server that says something else all the time, such as pings,
+    /// gets no more of it.
     fn check_time(&self) -> Result<(), String> {
         if (self.is_interrupted)() {
             return Err("interrupted".to_owned());

@@ -69,8 +69,8 @@ fn broadcast(route: &Route<'_>, can_echo: bool) -> Result<(), String> {
     let arrive = |number| Visitor::arrive(route, number as u32, ANSWER_MAX);
     let mut visitors = (0..CLIENTS).map(arrive).collect::<Result<Vec<_>, _>>()?;
     if can_echo {
-        // A server may count a client among all only after it has said that the connection is open. One that has answered
-        // a message knows its sender.
+        // A server may count a client among all only after it has said that the connection is open. One that
+        // has answered a message knows its sender.
         visitors.iter_mut().try_for_each(|visitor| hear_echo(visitor, route))?;
     }
     let only_receives = route.dialect.facts().only_receives;

@@ -161,7 +161,8 @@ impl Target {
         elsewhere.map_or(&self.endpoint, |(_, url)| url)
     }
 
-    /// The same server, started to speak TLS at all of its URLs; `None` if it cannot. It is ready when it accepts connections.
+    /// The same server, started to speak TLS at all of its URLs; `None` if it cannot. It is ready when it
+    /// accepts connections.
     pub fn over_tls(&self) -> Option<Target> {
         let tls = self.tls.as_ref()?;
         let mut secure = self.clone();

@@ -123,8 +123,8 @@ impl Scenario {
         if self.verb == results::Scenario::Stream { "/stream" } else { "/" }
     }
 
-    /// The dialect in which a target would be measured: the first of the scenario's that it speaks. `None` if the target
-    /// cannot do it; `Some(None)` if it can, and there is nothing to choose.
+    /// The dialect in which a target would be measured: the first of the scenario's that it speaks. `None` if
+    /// the target cannot do it; `Some(None)` if it can, and there is nothing to choose.
     pub fn dialect_for(&self, target: &Target) -> Option<Option<DialectId>> {
         self.fit(target).ok()
     }

@@ -24,7 +24,8 @@ impl fmt::Display for Shortened {
     }
 }
 
-/// A time or a number, as a flag writes it, multiplied; of a list, that share of its entries. What is something stays so.
+/// A time or a number, as a flag writes it, multiplied; of a list, that share of its entries. What is
+/// something stays so.
 pub(super) fn shorten(value: &str, scale: f64) -> String {
     if scale == 1.0 {
         return value.to_owned();

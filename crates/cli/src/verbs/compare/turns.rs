@@ -16,8 +16,8 @@ use crate::{interrupts, secrets, stand_in, stderr};
 /// The commands that take turns, and for how long.
 #[derive(Args)]
 pub(crate) struct TurnArgs {
-    /// Instead of runs that are there: a command of throng to run as A, e.g. 'echo ws://127.0.0.1:3000/ws --clients 500'; A and
-    /// B take turns until every --fail-if is decided, or the budget is spent
+    /// Instead of runs that are there: a command of throng to run as A, e.g. 'echo ws://127.0.0.1:3000/ws
+    /// --clients 500'; A and B take turns until every --fail-if is decided, or the budget is spent
     #[arg(long, value_name = "COMMAND", requires = "run_b", conflicts_with_all = ["first", "second", "a", "b"], help_heading = "In turns")]
     pub(super) run_a: Option<String>,
     /// The command to run as B

@@ -1,4 +1,5 @@
-//! A shootout to one HTML file: for each question a ranking with intervals, then beside now, and a section for each server.
+//! A shootout to one HTML file: for each question a ranking with intervals, then beside now, and a section
+//! for each server.
 //!
 //! All of it is text and shapes that the template fills in, so it is whole without a script; the script filters.
 

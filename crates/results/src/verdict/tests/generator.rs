@@ -13,7 +13,8 @@ fn a_busy_generator_is_the_bottleneck() {
     assert_eq!((who, &*why), (Bottleneck::Generator, "generator.behind asked_per_s=500.0 sent_per_s=400.0"));
 }
 
-/// 10,000 messages at 500/s, of which half waited for one of a few connections; each answer took `service_ms`, but for the first.
+/// 10,000 messages at 500/s, of which half waited for one of a few connections; each answer took
+/// `service_ms`, but for the first.
 fn waited(first_ms: u64, service_ms: u64, achieved_per_s: f64) -> Cause {
     let step = with(|step| {
         answered(step, service_ms * MS);
