@@ -8,6 +8,9 @@ pub(super) const CLAUSES: [&str; 14] = [
     "So",
 ];
 
+/// The most columns of a comment: code has 110, and a last word may stand out.
+const COLUMNS_MAX: usize = 120;
+
 /// Lines of comments beside the code, in percent of its lines: what has been reached, so that it does not fall.
 const WHY_PERCENT_MIN: f64 = 2.5;
 
@@ -19,6 +22,45 @@ fn docs_begin_with_a_noun_or_a_verb() {
         found.map(|(number, text)| format!("{file}:{number}: {text}")).collect::<Vec<_>>()
     };
     assert_none("docs that begin with a clause", rust_files().iter().flat_map(clauses).collect());
+}
+
+#[test]
+fn comments_fit_a_screen() {
+    let wide = |file: &String| {
+        let text = read(file);
+        let wide: Vec<String> =
+            wide_comments(&text).iter().map(|number| format!("{file}:{number}")).collect();
+        wide
+    };
+    assert_none("comments that are too wide", rust_files().iter().flat_map(wide).collect());
+}
+
+#[test]
+fn whether_is_said_of_a_bool() {
+    let wrong = |file: &String| {
+        let text = read(file);
+        let wrong: Vec<String> =
+            false_whethers(&text).into_iter().map(|name| format!("{file}: {name}")).collect();
+        wrong
+    };
+    assert_none(
+        "functions that return no bool, and are said to",
+        rust_files().iter().flat_map(wrong).collect(),
+    );
+}
+
+#[test]
+fn whethers_are_told_by_their_function() {
+    let doc = "/// Returns whether it is so.\n#[must_use]\n";
+    for (code, expected) in [
+        ("fn is_so(&self) -> bool {\n", None),
+        ("fn is_so(\n    &self,\n) -> io::Result<bool> {\n", None),
+        ("fn check(&self) -> Result<(), Failure> {\n", Some("check")),
+        ("pub(crate) fn check(&self);\nfn is_other() -> bool {\n", Some("check")),
+        ("is_so: bool,\n", None),
+    ] {
+        assert_eq!(false_whethers(&format!("{doc}{code}")).first().map(String::as_str), expected, "{code}");
+    }
 }
 
 #[test]
@@ -52,6 +94,40 @@ fn docs_and_tests_do_not_count() {
     let code = "//! Docs.\n\n/// Docs.\nfn f() {\n    // Why.\n    g(); // why\n}\n\n\
                 #[cfg(test)]\nmod tests {\n    // Why.\n    fn t() {}\n}\n\n#[cfg(test)]\nmod more;\nstruct S;\n";
     assert_eq!(count(code), (4, 2));
+}
+
+/// The numbers of lines with a comment alone that are too wide; diagrams and tables cannot be wrapped.
+fn wide_comments(text: &str) -> Vec<usize> {
+    let mut is_diagram = false;
+    let mut wide = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+        let comment = comment.trim_start_matches(['/', '!', ' ']);
+        is_diagram ^= comment.starts_with("```");
+        if line.chars().count() > COLUMNS_MAX && !is_diagram && !comment.starts_with('|') {
+            wide.push(number);
+        }
+    }
+    wide
+}
+
+/// The functions that are documented to return whether something is so, and return no `bool`.
+fn false_whethers(text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (_, rest) in text.match_indices("/// Returns whether ").map(|(at, _)| text.split_at(at)) {
+        let code = rest
+            .lines()
+            .map(str::trim_start)
+            .skip_while(|line| line.starts_with("///") || line.starts_with('#'));
+        let code = code.collect::<Vec<_>>().join(" ");
+        let signature = code.split(['{', ';']).next().unwrap_or_default();
+        let Some((_, of_function)) = signature.split_once("fn ") else { continue };
+        let returned = signature.split("->").last().unwrap_or_default();
+        if !returned.contains("bool") || !signature.contains("->") {
+            wrong.push(of_function.split(['(', '<']).next().unwrap_or_default().to_owned());
+        }
+    }
+    wrong
 }
 
 /// The paragraphs of documentation, each with the number of its first line.
