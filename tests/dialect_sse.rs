@@ -1,5 +1,6 @@
-//! Server-sent events with programs that others wrote: throng's server against the npm package eventsource, and throng's client against
-//! servers on Node's http, on Starlette and sse-starlette (Python), and on nchan (nginx), which count what they tell.
+//! Server-sent events with programs that others wrote: throng's server against the npm package eventsource,
+//! and throng's client against servers on Node's http, on Starlette and sse-starlette (Python), and on nchan
+//! (nginx), which count what they tell.
 
 use std::fs;
 use std::io::{Read, Write};

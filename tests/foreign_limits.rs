@@ -1,4 +1,5 @@
-//! `throng probe URL` against limits of programs that others wrote: gorilla/websocket (Go), websockets and aiohttp (Python), nginx.
+//! `throng probe URL` against limits of programs that others wrote: gorilla/websocket (Go), websockets and
+//! aiohttp (Python), nginx.
 
 use std::fs;
 use std::net::SocketAddr;

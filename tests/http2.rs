@@ -1,5 +1,5 @@
-//! `--http2` from end to end, of requests and of WebSockets: against the reference server and servers that are not ours, peers
-//! against the reference server, and servers that misbehave.
+//! `--http2` from end to end, of requests and of WebSockets: against the reference server and servers that
+//! are not ours, peers against the reference server, and servers that misbehave.
 
 use std::process::Command;
 use std::thread;
@@ -132,7 +132,8 @@ fn stopped_servers_delay_each_request() {
     let results = outcome.json();
     let (sent, received) = (sum_of(&results, "sent"), sum_of(&results, "received"));
     assert_eq!((sent, received), (1500, 1500), "{outcome}");
-    // 400 of 1,500 were due in the stop, each 2 ms after the one before: so a tenth of all waited for at least half of it.
+    // 400 of 1,500 were due in the stop, each 2 ms after the one before: so a tenth of all waited for at
+    // least half of it.
     let rtt = &results["steps"][0]["rtt"];
     let (p90_ms, max_ms) = (rtt["p90_ms"].as_f64().unwrap(), rtt["max_ms"].as_f64().unwrap());
     assert!((390.0..1200.0).contains(&p90_ms) && max_ms > 750.0, "{rtt:#}");

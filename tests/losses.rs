@@ -158,7 +158,8 @@ fn slow_readers_may_be_quick() {
     assert!(of("slow_received") > 300, "{results:#}");
 }
 
-/// HAProxy ends each connection on which nothing is said for so long; and who ends them in the middle has no such timeout.
+/// HAProxy ends each connection on which nothing is said for so long; and who ends them in the middle has no
+/// such timeout.
 #[test]
 fn idle_timeouts_before_servers_are_told() {
     let server = Server::start(&["--fault", "kill=all@2"]);

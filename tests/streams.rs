@@ -1,4 +1,5 @@
-//! `throng stream` from end to end: what a server plants in its answers is what is found, by throng's own server and by Node's.
+//! `throng stream` from end to end: what a server plants in its answers is what is found, by throng's own
+//! server and by Node's.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

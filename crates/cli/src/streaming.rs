@@ -25,7 +25,8 @@ pub(crate) struct StreamArgs {
     /// The model that --api asks for [default: default]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// The prompt that --api sends; with --users, {person.COLUMN} in it is each client's own [default: Count from 1 to 100.]
+    /// The prompt that --api sends; with --users, {person.COLUMN} in it is each client's own [default: Count
+    /// from 1 to 100.]
     #[arg(long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
     /// Form of the answers: sse, ndjson (lines) or text (an event for each read) [default: as Content-Type says]

@@ -22,7 +22,8 @@ pub trait Io {
     fn open_stream(&mut self, stream: StreamId);
     /// Close `stream` once everything written to it has been sent.
     fn close_stream(&mut self, stream: StreamId);
-    /// Break off the answer on `stream` once everything written to it has been sent. Over HTTP/1.1, its connection ends with it.
+    /// Break off the answer on `stream` once everything written to it has been sent. Over HTTP/1.1, its
+    /// connection ends with it.
     fn break_stream(&mut self, stream: StreamId) {
         self.close_stream(stream);
     }

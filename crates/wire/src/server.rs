@@ -189,8 +189,8 @@ impl Server {
         }
     }
 
-    /// A request that [`ServerEvent::Asked`] announced, and the stream of HTTP/2 that it came on, or 0: once for each, and not if the
-    /// connection has failed since.
+    /// A request that [`ServerEvent::Asked`] announced, and the stream of HTTP/2 that it came on, or 0: once
+    /// for each, and not if the connection has failed since.
     pub fn take_request(&mut self) -> Option<(u32, SessionRequest)> {
         match &mut self.state {
             State::Http(http) => http.take_request().map(|request| (0, request)),

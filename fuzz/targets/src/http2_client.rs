@@ -1,4 +1,5 @@
-//! Any bytes as frames of a server at a client with requests under way: the same events, output and failure in any portions.
+//! Any bytes as frames of a server at a client with requests under way: the same events, output and failure
+//! in any portions.
 
 use crate::support::{Fake, check_portions, options, split};
 use wire::{Client, Config, DialectId, HttpOptions, Kind, Options, Payload, Stamp};

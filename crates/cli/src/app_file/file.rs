@@ -339,7 +339,8 @@ pub(super) struct Resume {
     pub(super) send: Option<Spanned<String>>,
 }
 
-/// The request by which the app is asked to tell a room something. What it is told stands here, or in messages of several kinds.
+/// The request by which the app is asked to tell a room something. What it is told stands here, or in
+/// messages of several kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Publish {

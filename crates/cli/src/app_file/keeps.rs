@@ -93,7 +93,8 @@ pub(super) fn name(names: &mut Names, keeps: &[Keep]) {
     }
 }
 
-/// Makes placeholders of everything that is kept of messages behind the opening: joins, and what is answered or ignored.
+/// Makes placeholders of everything that is kept of messages behind the opening: joins, and what is answered
+/// or ignored.
 pub(super) fn name_later(
     source: &Source<'_>,
     file: &File,

@@ -35,8 +35,8 @@ fn parsed(text: &str, clients_max: impl Into<ClientsMax>) -> Result<Described, F
     parse(Path::new("app.toml"), text, People::default(), clients_max.into())
 }
 
-/// Panics unless a good file in which one thing is changed, for at most a thousand clients, is refused at that place with a
-/// text that names this.
+/// Panics unless a good file in which one thing is changed, for at most a thousand clients, is refused at
+/// that place with a text that names this.
 fn assert_refused(good: &str, from: &str, to: &str, place: &str, named: &str) {
     assert!(good.contains(from), "{from}");
     assert_is_at(parsed(&good.replacen(from, to, 1), Some(1_000)), place, named);

@@ -19,8 +19,8 @@ const CONTENT_TYPE: &str = "content-type";
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 
-/// The requests of a login, and the servers that they are for beside the clients' own. What each keeps is a name for all that
-/// comes behind it.
+/// The requests of a login, and the servers that they are for beside the clients' own. What each keeps is a
+/// name for all that comes behind it.
 pub(super) fn requests(
     source: &Source<'_>,
     written: &[Spanned<Login>],

@@ -1,4 +1,5 @@
-//! `--app FILE.toml`, or `--event NAME --body TEMPLATE`: reads and checks the description of a user's own app (docs/APP.md).
+//! `--app FILE.toml`, or `--event NAME --body TEMPLATE`: reads and checks the description of a user's own app
+//! (docs/APP.md).
 
 mod checked;
 mod conditions;
@@ -157,8 +158,8 @@ pub(crate) fn read_load(path: &Path) -> Result<RunDefaults, Failure> {
     defaults::defaults(&source, &file_of(&source)?.load)
 }
 
-/// Reads the file of a target's app: what carries it, and what is said. The clients of a shootout are all alike, and a check has
-/// nothing but their connections.
+/// Reads the file of a target's app: what carries it, and what is said. The clients of a shootout are all
+/// alike, and a check has nothing but their connections.
 pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), String> {
     let described =
         read(path, People::default(), ClientsMax::Unasked).map_err(|failure| failure.to_string())?;
@@ -180,7 +181,8 @@ pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), Stri
     Ok((protocol, DialectOptions { app: Some(Arc::new(app)), ..flags.options() }))
 }
 
-/// The app that flags describe in place of a file, over this protocol. `asks_reply`: an answer of the protocol's own is asked for.
+/// The app that flags describe in place of a file, over this protocol. `asks_reply`: an answer of the
+/// protocol's own is asked for.
 pub(crate) fn of_flags(
     tells: &BroadcastArgs,
     protocol: DialectId,
@@ -192,8 +194,8 @@ pub(crate) fn of_flags(
     describe(&Source { path: None, text: &text }, &file, given, ClientsMax::Unasked)
 }
 
-/// The path at which throng's own server serves the app of a file, if not the usual one: the path that the file names, or the
-/// one of its protocol. What is wrong with the file is said when it is read in full.
+/// The path at which throng's own server serves the app of a file, if not the usual one: the path that the
+/// file names, or the one of its protocol. What is wrong with the file is said when it is read in full.
 pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
     let file: toml::Table = files::read_text(path, FILE_BYTES_MAX).ok()?.parse().ok()?;
     if file.get("connect").is_some_and(|connect| connect.get("path").is_some()) {

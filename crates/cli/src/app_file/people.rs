@@ -163,8 +163,8 @@ pub(super) fn header(source: &Source<'_>, name: &str, value: &Spanned<String>) -
         .map_err(|problem| source.error(value.span(), problem))
 }
 
-/// Names what else stands in the requests of clients and publishers: times, UUIDs and functions, which mean nothing in a URL of
-/// the command line.
+/// Names what else stands in the requests of clients and publishers: times, UUIDs and functions, which mean
+/// nothing in a URL of the command line.
 pub(super) fn name_computed(source: &Source<'_>, file: &File, names: &mut Names) -> Result<(), Failure> {
     let connect = file.connect.iter().flat_map(|connect| connect.path.iter().chain(connect.headers.values()));
     let publish = file.publish.iter().map(Spanned::get_ref);

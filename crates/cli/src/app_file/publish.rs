@@ -17,8 +17,9 @@ use crate::secrets::given;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub(crate) struct PublishArgs {
-    /// Have each message published by a request to the app, as most pushes are, instead of being said by a client: --body is
-    /// POSTed to this URL, or this path at the server's own, in which {room} is the number of a room
+    /// Have each message published by a request to the app, as most pushes are, instead of being said by a
+    /// client: --body is POSTed to this URL, or this path at the server's own, in which {room} is the number
+    /// of a room
     #[arg(long = "publish-url", id = "publish_url", value_name = "URL")]
     url: Option<String>,
     /// A header of these requests; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:KEY'
@@ -65,8 +66,8 @@ pub(crate) fn check_place(text: &str) -> Result<(), &'static str> {
     is_place.then_some(()).ok_or(expected)
 }
 
-/// Reads a file's publishing. `names` are what stands for people, but for what they are given at their logins: nobody has logged in
-/// who publishes.
+/// Reads a file's publishing. `names` are what stands for people, but for what they are given at their
+/// logins: nobody has logged in who publishes.
 pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result<Option<Publish>, Failure> {
     let Some(written) = &file.publish else { return Ok(None) };
     let publish = written.get_ref();
@@ -105,8 +106,8 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
     }))
 }
 
-/// The URL where messages of one kind are published, if it is not the common one. `names` are those of [`publish`], in rooms of
-/// their kind.
+/// The URL where messages of one kind are published, if it is not the common one. `names` are those of
+/// [`publish`], in rooms of their kind.
 pub(super) fn target(
     source: &Source<'_>,
     publish: Option<&file::Publish>,

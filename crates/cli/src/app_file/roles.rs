@@ -16,8 +16,8 @@ use crate::exit::Failure;
 /// People whose number is not known, for how much more often some speak than others.
 const NOTIONAL_PEOPLE: u64 = 1_000;
 
-/// The roles that a file has, in its order. What they say in a second altogether is what is usual, of so many people, if that is
-/// known; else how often each does, where that is all that the file says.
+/// The roles that a file has, in its order. What they say in a second altogether is what is usual, of so many
+/// people, if that is known; else how often each does, where that is all that the file says.
 pub(super) fn kinds(
     source: &Source<'_>,
     roles: &[Spanned<file::Role>],

@@ -22,8 +22,9 @@ use crate::people;
 const ROOM: &str = "room";
 const OF_KIND: &str = "room.";
 
-/// The kinds of rooms, in the order of their names; empty: the file has none, and flags say who shares a room. From now on people
-/// are in them. `clients_max`: the most clients that a step will have; `None`: not known.
+/// The kinds of rooms, in the order of their names; empty: the file has none, and flags say who shares a
+/// room. From now on people are in them. `clients_max`: the most clients that a step will have; `None`: not
+/// known.
 pub(super) fn kinds(
     source: &Source<'_>,
     file: &File,
@@ -129,8 +130,8 @@ fn division(
     }
 }
 
-/// The names that text about the rooms of a kind may use: there, `{room}` is the one of that kind. Flags have one kind, without a
-/// name.
+/// The names that text about the rooms of a kind may use: there, `{room}` is the one of that kind. Flags have
+/// one kind, without a name.
 pub(super) fn names_in(names: &Names, kind: &str) -> Names {
     let mut of_kind = names.clone();
     if let Some(called) = names.get(&format!("{OF_KIND}{kind}")) {
@@ -169,8 +170,8 @@ impl Passage<'_> {
     }
 }
 
-/// How the rooms of a file are joined over a protocol, and left where people come and go (`rooms`). `step` reads what is done by a
-/// message, with its own names.
+/// How the rooms of a file are joined over a protocol, and left where people come and go (`rooms`). `step`
+/// reads what is done by a message, with its own names.
 pub(super) fn joining(
     source: &Source<'_>,
     file: &File,

@@ -21,8 +21,8 @@ pub(super) const RATE_UNIT: f64 = 1e3;
 /// How far shares may be from their whole, by rounding: thirds are written as 33.33%.
 const ROUNDING: f64 = 1e-3;
 
-/// The kinds of messages that a file has, in the order of their names. If they have rates, the sum is what is usual. Where there
-/// are roles, these say how often.
+/// The kinds of messages that a file has, in the order of their names. If they have rates, the sum is what is
+/// usual. Where there are roles, these say how often.
 pub(super) fn kinds(
     source: &Source<'_>,
     says: &BTreeMap<String, Spanned<file::Say>>,

@@ -1,5 +1,5 @@
-//! An app in a few words: what it calls its message, and what goes with it, as flags. They stand for the few lines of a file, and what is
-//! made of them is what is made of a file.
+//! An app in a few words: what it calls its message, and what goes with it, as flags. They stand for the few
+//! lines of a file, and what is made of them is what is made of a file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,12 +18,12 @@ use crate::exit::Failure;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub(crate) struct SayArgs {
-    /// What your app calls its message: an event of Socket.IO or Phoenix, an action of Action Cable. For more than that,
-    /// describe it in a file: --app
+    /// What your app calls its message: an event of Socket.IO or Phoenix, an action of Action Cable. For more
+    /// than that, describe it in a file: --app
     #[arg(long, visible_alias = "action", value_name = "NAME", conflicts_with = "app")]
     event: Option<String>,
-    /// What goes with it, or without --event the whole message; {id} must be somewhere in it [default with --event: what the
-    /// protocol's guide has its chat send, such as {"body":"{id}"}]
+    /// What goes with it, or without --event the whole message; {id} must be somewhere in it [default with
+    /// --event: what the protocol's guide has its chat send, such as {"body":"{id}"}]
     #[arg(long, value_name = "TEMPLATE", conflicts_with = "app")]
     body: Option<String>,
 }
@@ -77,8 +77,8 @@ impl BroadcastArgs {
         self.publish.publish()
     }
 
-    /// The same as a file would say it, and the text in which its places are those of the flags, to which mistakes are laid.
-    /// `asks_reply`: an answer of the protocol's own is asked for.
+    /// The same as a file would say it, and the text in which its places are those of the flags, to which
+    /// mistakes are laid. `asks_reply`: an answer of the protocol's own is asked for.
     pub(super) fn file(
         &self,
         protocol: DialectId,

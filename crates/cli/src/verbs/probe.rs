@@ -47,17 +47,18 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 const TIME_MAX: Duration = Duration::from_secs(15);
 /// Kinds of errors with which a server that is there may end a plain request.
 const ENDS: [&str; 4] = ["eof", "tls_eof", "reset", "not_http"];
-/// The types of the URL's own answer: a page, or else the event stream that nchan refuses to clients that do not accept one.
+/// The types of the URL's own answer: a page, or else the event stream that nchan refuses to clients that do
+/// not accept one.
 const ACCEPT: (&str, &str) = ("Accept", "text/html, text/event-stream;q=0.9, */*;q=0.8");
 /// Any status of an answer is worth knowing.
 const ANY_STATUS: (u16, u16) = (200, 599);
 
 /// The data sheet of a server: protocol, limits, timeouts, and what they mean for a load test
 ///
-/// Looks first, as throng URL does, with at most 12 connections: at the URL itself, which may be an event stream, and at the
-/// places where Action Cable, Socket.IO, Phoenix, SockJS, GraphQL and plain WebSockets usually are. Then it measures, with
-/// very little load, what `throng docs probe` lists. Probes that could hurt are made only if you agree: it asks on a terminal, and
-/// needs --yes elsewhere.
+/// Looks first, as throng URL does, with at most 12 connections: at the URL itself, which may be an event
+/// stream, and at the places where Action Cable, Socket.IO, Phoenix, SockJS, GraphQL and plain WebSockets
+/// usually are. Then it measures, with very little load, what `throng docs probe` lists. Probes that could
+/// hurt are made only if you agree: it asks on a terminal, and needs --yes elsewhere.
 #[derive(Args)]
 #[command(
     mut_arg("publish_url", |flag| flag.help(
@@ -203,7 +204,8 @@ impl Probe {
     }
 }
 
-/// Returns whether the first word of a command line names a server: `ws://…`, `localhost:3000/cable`, `example.org`. No verb does.
+/// Returns whether the first word of a command line names a server: `ws://…`, `localhost:3000/cable`,
+/// `example.org`. No verb does.
 pub(crate) fn is_url(word: &str) -> bool {
     let is_file = word.ends_with(".toml");
     !word.starts_with('-') && !is_file && (word.contains([':', '/', '.']) || word == "localhost")

@@ -37,7 +37,8 @@ pub(crate) struct RequestArgs {
     /// Connections [default: 10]
     #[arg(short, long, visible_alias = "clients", value_name = "N", value_parser = units::count, help_heading = "Load")]
     connections: Option<u64>,
-    /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows fewer gets fewer
+    /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows
+    /// fewer gets fewer
     #[arg(long, value_name = "N", default_value_t = 1, requires = "over_http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
     pub(crate) streams: u32,
     /// How long to send requests [default: 10s]

@@ -17,9 +17,9 @@ const OWN_PATH: &str = "/stream";
 
 /// Answers that come in pieces: first event, gaps, stalls, broken answers
 ///
-/// Each connection asks, reads the answer event by event, and asks again: server-sent events, lines of JSON or chunks of
-/// text, as language models, MCP servers and log tails answer. The load is that of throng http: closed by default, open with
-/// --rate.
+/// Each connection asks, reads the answer event by event, and asks again: server-sent events, lines of JSON
+/// or chunks of text, as language models, MCP servers and log tails answer. The load is that of throng http:
+/// closed by default, open with --rate.
 #[derive(Args)]
 #[command(mut_args(for_streams))]
 pub(crate) struct Stream {

@@ -116,7 +116,8 @@ impl Worker {
             return self.publish_from_outside(key, request);
         }
         let keeper = request.keeper(self.others.len() + 1);
-        // A session is called by one thread only. A stream of HTTP/2 cannot move, and need not: its session is for it alone.
+        // A session is called by one thread only. A stream of HTTP/2 cannot move, and need not: its session
+        // is for it alone.
         if keeper != self.number && stream == 0 {
             return self.hand_over(key, request, keeper);
         }

@@ -22,7 +22,8 @@ const OWN_COPIES_MIN: u64 = 10;
 
 /// Why a step does not pass: standing limits by what was lost, and the others as they were written.
 pub fn failings(scenario: Scenario, step: &Step) -> Vec<Loss> {
-    // Missing clients also miss the rate: one of the two is enough, unless much more is missing than they would have sent.
+    // Missing clients also miss the rate: one of the two is enough, unless much more is missing than they
+    // would have sent.
     let is_explained = step.standing.iter().any(|limit| !limit.passed && !limit.is_of_rate())
         && step.kept_percent().is_none_or(|kept| kept >= EXPLAINED * 100.0 * (1.0 - share_lost(step)));
     let standing = step.standing.iter().filter(|limit| !limit.passed);
@@ -77,8 +78,8 @@ pub(super) fn while_away(step: &Step) -> Option<Loss> {
     (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 
-/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, or 300ms without lag` where that would
-/// have kept it.
+/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, or 300ms without
+/// lag` where that would have kept it.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
     let written = |value: f64| apart(limit, value);
@@ -89,8 +90,8 @@ pub fn actual(limit: &LimitOutcome) -> Option<String> {
     })
 }
 
-/// Writes a value as ever, or with as many more digits as it takes to be told from the bound that it broke: rounded to that, it
-/// would read like a limit that was kept.
+/// Writes a value as ever, or with as many more digits as it takes to be told from the bound that it broke:
+/// rounded to that, it would read like a limit that was kept.
 fn apart(limit: &LimitOutcome, value: f64) -> String {
     let written = |value: f64, more: usize| match limit.unit {
         Unit::Ms => format::duration_to((value * 1e6).round() as u64, more),
@@ -208,8 +209,8 @@ fn some(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
 }
 
-/// Returns whether a copy of each message is missing, as if the server left out the sender. A few messages may lack one each by
-/// chance, and a receiver who got none lacks one of each.
+/// Returns whether a copy of each message is missing, as if the server left out the sender. A few messages
+/// may lack one each by chance, and a receiver who got none lacks one of each.
 fn is_one_each(step: &Step) -> bool {
     let counts = &step.counts;
     let has_deaf = step.errors.get("no_copies").is_some();
@@ -252,8 +253,8 @@ fn first_loss(scenario: Scenario, step: &Step) -> Option<Ns> {
     first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns)).map(Ns)
 }
 
-/// Returns whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
-/// publish, of visits, or of slow clients.
+/// Returns whether an error is one of the connections of clients that count: not of an answer or of a
+/// message, nor of those who publish, of visits, or of slow clients.
 fn is_of_clients(scenario: Scenario, kind: &str) -> bool {
     const OTHERS: [&str; 17] = [
         "broke_off",

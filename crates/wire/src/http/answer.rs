@@ -10,8 +10,8 @@ pub(crate) const TEXT: &str = "text/plain; charset=UTF-8";
 /// The content type of bytes that mean nothing: no browser takes them for a page.
 pub(crate) const OCTETS: &str = "application/octet-stream";
 
-/// The version of requests over HTTP/2, whose answers are written as those of HTTP/1.1, but for the chunks: frames tell where a
-/// body ends (RFC 9113 §8.1).
+/// The version of requests over HTTP/2, whose answers are written as those of HTTP/1.1, but for the chunks:
+/// frames tell where a body ends (RFC 9113 §8.1).
 pub(crate) const MINOR_OF_HTTP2: u8 = 2;
 
 /// How an answer's head goes on after its status.

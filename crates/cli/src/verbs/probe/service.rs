@@ -190,8 +190,8 @@ impl Service {
     }
 }
 
-/// The service at a place by its reply. `usual_status`: the status of a plain request to the URL, which says nothing of this
-/// place where it has the same.
+/// The service at a place by its reply. `usual_status`: the status of a plain request to the URL, which says
+/// nothing of this place where it has the same.
 pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> Option<Found> {
     let barrier = barrier(reply);
     let service = match service(place, reply) {

@@ -59,7 +59,8 @@ impl Replies {
         self.all.push_back(Reply { stream, has_head: false, body, sent: 0, then, sending });
     }
 
-    /// Adds a part to an answer, which is written as one of HTTP/1.1, but not in chunks. False: there is no such answer any more.
+    /// Adds a part to an answer, which is written as one of HTTP/1.1, but not in chunks. False: there is no
+    /// such answer any more.
     pub(super) fn extend(&mut self, stream: u32, part: &[u8], then: AnswerPart, out: &mut Vec<u8>) -> bool {
         let Some(at) = self.find(stream) else { return false };
         let reply = &mut self.all[at];

@@ -170,8 +170,8 @@ impl<'a> Channel<'a> {
         Ok(())
     }
 
-    /// Receives: true once something has come in, false if nothing has by then. While TLS shakes hands, also true when that has
-    /// gone on.
+    /// Receives: true once something has come in, false if nothing has by then. While TLS shakes hands, also
+    /// true when that has gone on.
     pub(super) fn receive(&mut self, until: Instant) -> Result<bool, Lost> {
         loop {
             match self.time_left(until + OVERTIME) {

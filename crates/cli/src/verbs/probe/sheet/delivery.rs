@@ -1,4 +1,5 @@
-//! Echoes: how messages are put into frames, in which order they come, and how late where a server waits for acknowledgements.
+//! Echoes: how messages are put into frames, in which order they come, and how late where a server waits for
+//! acknowledgements.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,9 @@
-//! The resume horizon: how long a client may be away, and how many messages it may miss, before a server has lost some of them.
+//! The resume horizon: how long a client may be away, and how many messages it may miss, before a server has
+//! lost some of them.
 //!
-//! Clients leave at the same moment and return one after another, so that a search takes no longer than its longest absence.
-//! A client has resumed if the first message that it missed comes, as the witness received it, which never left.
+//! Clients leave at the same moment and return one after another, so that a search takes no longer than its
+//! longest absence. A client has resumed if the first message that it missed comes, as the witness received
+//! it, which never left.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -179,7 +181,8 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Has messages sent, and waits until the witness has them; returns whether it has. The server's own are not waited for.
+    /// Has messages sent, and waits until the witness has them; returns whether it has. The server's own are
+    /// not waited for.
     fn tell(&mut self, messages: u32) -> Result<bool, NotTried> {
         let due = self.witness.received.len() + messages as usize;
         match &mut self.source {

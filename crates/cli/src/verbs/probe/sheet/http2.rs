@@ -71,7 +71,8 @@ fn http2(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     })])
 }
 
-/// The settings in the frame that comes first, if that is SETTINGS; `None` while more has to come; `Some(None)`: something else.
+/// The settings in the frame that comes first, if that is SETTINGS; `None` while more has to come;
+/// `Some(None)`: something else.
 fn settings(received: &[u8]) -> Option<Option<Vec<(u16, u32)>>> {
     let header = received.first_chunk::<HEADER_BYTES>()?;
     if header[3] != SETTINGS {

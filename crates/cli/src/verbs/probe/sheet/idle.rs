@@ -1,4 +1,5 @@
-//! Silence: when a connection that says nothing is closed and by whom, whether pings prolong it, and what the server says by itself.
+//! Silence: when a connection that says nothing is closed and by whom, whether pings prolong it, and what the
+//! server says by itself.
 
 use std::time::{Duration, Instant};
 
@@ -74,7 +75,8 @@ impl<'a> Watched<'a> {
     /// Listens for a moment.
     fn listen(&mut self) -> Result<(), NotTried> {
         let until = Instant::now() + SLICE;
-        // All that comes meanwhile: what is left for the next turn would be timed late, and fill a busy server's buffers.
+        // All that comes meanwhile: what is left for the next turn would be timed late, and fill a busy
+        // server's buffers.
         while self.closed.is_none() && Instant::now() < until {
             let heard = self.socket.hear(until);
             let now = self.begun.elapsed();

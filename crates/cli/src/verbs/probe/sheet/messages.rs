@@ -136,7 +136,8 @@ fn attempt<'a>(
 /// Time for the reaction to a broken rule: an end that comes later may be that of an idle timeout.
 const REACTION_MAX: Duration = Duration::from_secs(1);
 
-/// Ways to end a connection: the key, the words, and what is sent. (A frame's first byte has FIN, RSV1 to RSV3 and the opcode.)
+/// Ways to end a connection: the key, the words, and what is sent. (A frame's first byte has FIN, RSV1 to
+/// RSV3 and the opcode.)
 const ENDS: [(&str, &str, &[u8]); 3] = [
     ("bad_utf8", "bad UTF-8", b"\x81\x82\0\0\0\0\xc3\x28"),
     ("reserved_bit", "a reserved bit", b"\xb1\x80\0\0\0\0"),

@@ -98,8 +98,8 @@ impl Site {
         }
     }
 
-    /// The client's side of TLS that asks for this protocol, of one version or of any; `None`: the server is asked in plain
-    /// text.
+    /// The client's side of TLS that asks for this protocol, of one version or of any; `None`: the server is
+    /// asked in plain text.
     pub(super) fn tls(
         &self,
         alpn: Option<&'static str>,
