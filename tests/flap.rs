@@ -47,7 +47,7 @@ fn sum(results: &Value, rows: &str, column: &str) -> u64 {
     rows.iter().map(|row| row[column].as_u64().unwrap()).sum()
 }
 
-/// Returns whether everything that was sent was due once to each of these, and is in one count.
+/// Checks that everything that was sent was due once to each of these, and is in one count.
 fn assert_accounted(results: &Value, hearers: u64) {
     let of = |name| sum_of(results, name);
     let heard = of("sent") - errors_of(results, "cut_off");

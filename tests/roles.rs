@@ -65,7 +65,7 @@ fn counts_of(results: &Value, role: &str) -> [u64; 5] {
     ["sent", "expected", "received", "missing", "in_flight"].map(|count| counts[count].as_u64().unwrap_or(0))
 }
 
-/// Returns whether the roles add up to the whole, count by count.
+/// Checks that the roles add up to the whole, count by count.
 fn add_up(results: &Value, outcome: &Outcome) {
     let roles = ["listener", "speaker"].map(|role| counts_of(results, role));
     for (at, count) in ["sent", "expected", "received", "missing", "in_flight"].iter().enumerate() {

@@ -107,7 +107,7 @@ fn counts_of(results: &Value, name: &str) -> [u64; 6] {
         .map(|count| say["counts"][count].as_u64().unwrap_or(0))
 }
 
-/// Returns whether the kinds add up to the whole, name by name.
+/// Checks that the kinds add up to the whole, name by name.
 fn add_up(results: &Value, outcome: &Outcome) {
     let kinds = SIZES.map(|(name, _)| counts_of(results, name));
     for (at, count) in ["sent", "expected", "received", "missing", "in_flight"].iter().enumerate() {

@@ -36,7 +36,7 @@ fn comments_fit_a_screen() {
 }
 
 #[test]
-fn whether_is_said_of_a_bool() {
+fn documented_bools_are_returned() {
     let wrong = |file: &String| {
         let text = read(file);
         let wrong: Vec<String> =
@@ -50,7 +50,7 @@ fn whether_is_said_of_a_bool() {
 }
 
 #[test]
-fn whethers_are_told_by_their_function() {
+fn documented_bools_are_found() {
     let doc = "/// Returns whether it is so.\n#[must_use]\n";
     for (code, expected) in [
         ("fn is_so(&self) -> bool {\n", None),

@@ -17,7 +17,7 @@ pub enum StepPhase {
     Connecting,
     /// They send.
     Loading,
-    /// What was sent is waited for.
+    /// Answers and copies under way are waited for.
     Draining,
     /// They leave.
     Closing,

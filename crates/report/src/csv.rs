@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_came_is_no_latency() {
+    fn unanswered_messages_are_no_latency() {
         let mut run = sample::echo_run();
         let cells = |run: &Run| {
             let text = csv(std::slice::from_ref(run));

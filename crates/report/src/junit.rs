@@ -41,7 +41,7 @@ fn class(run: &Run) -> String {
     format!("throng.{}", run.scenario)
 }
 
-/// What was asked of each step, by which it is told from the others; a load that is asked again has a number.
+/// The load of each step, by which it is told from the others; one that is asked again has a number.
 fn loads(run: &Run) -> Vec<String> {
     let mut times = HashMap::new();
     let load = |step| {
@@ -130,7 +130,7 @@ fn dead(step: &Step) -> Option<String> {
     Some(what + &why)
 }
 
-/// What became of a limit; `None` if it was kept.
+/// The outcome of a broken limit; `None` if it was kept.
 fn outcome(scenario: Scenario, step: &Step, limit: &LimitOutcome, is_search: bool) -> Option<String> {
     if limit.passed {
         return None;

@@ -133,7 +133,7 @@ fn at(side: &[Run], wanted: Level) -> Vec<&Step> {
 /// The parts of a side's steps, each once, the whole first.
 fn parts(side: &[&Step]) -> Vec<Part> {
     let mut parts = Vec::new();
-    for found in side.iter().flat_map(|step| Part::all(step)) {
+    for found in side.iter().flat_map(|step| step.parts()) {
         if !parts.contains(&found) {
             parts.push(found);
         }
@@ -143,12 +143,12 @@ fn parts(side: &[&Step]) -> Vec<Part> {
 
 /// A part of each step that has it.
 fn in_part<'a>(side: &[&'a Step], part: &Part) -> Vec<Cow<'a, Step>> {
-    side.iter().filter_map(|step| part.of(step)).collect()
+    side.iter().filter_map(|step| step.part(part)).collect()
 }
 
 fn row(part: &Part, figure: Figure, level: Level, a: &[Cow<'_, Step>], b: &[Cow<'_, Step>]) -> Option<Row> {
     let values =
-        |side: &[Cow<'_, Step>]| side.iter().filter_map(|step| figure.read(step, false)).collect::<Vec<_>>();
+        |side: &[Cow<'_, Step>]| side.iter().filter_map(|step| step.value(figure, false)).collect::<Vec<_>>();
     let (of_a, of_b) = (values(a), values(b));
     if of_a.is_empty() || of_b.is_empty() {
         return None;
@@ -161,7 +161,7 @@ fn row(part: &Part, figure: Figure, level: Level, a: &[Cow<'_, Step>], b: &[Cow<
         Unit::Ms => Kind::Measured { grain: 0.001 },
         _ => Kind::Measured { grain: 0.0 },
     };
-    let at_least = [a, b].map(|side| side.iter().any(|step| figure.is_open(step)));
+    let at_least = [a, b].map(|side| side.iter().any(|step| step.is_lower_bound(figure)));
     let found = match (a, b) {
         // Of two lower bounds neither is known to be more.
         _ if at_least.contains(&true) => None,

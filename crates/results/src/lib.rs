@@ -15,6 +15,7 @@ mod horizon;
 mod judgement;
 pub mod levels;
 pub mod limit;
+mod measured;
 pub mod rates;
 mod resources;
 mod run;

@@ -14,7 +14,6 @@ use crate::judgement::Unit;
 use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::spent::SlowTail;
-use crate::step::Step;
 use crate::units::{self, UnitError};
 
 mod figure;
@@ -28,18 +27,18 @@ pub use part::Part;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     text: String,
-    of: StepFigure,
+    pub(crate) of: StepFigure,
     comparison: Comparison,
     /// In the unit of [`Figure::read`]: ms, per second, percent, bytes, or a count.
     value: f64,
-    as_share: bool,
+    pub(crate) as_share: bool,
 }
 
 /// A figure of a step, by the name under which limits know it: `rtt.p95`, `rate`, `missing`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepFigure {
-    part: Part,
-    figure: Figure,
+    pub(crate) part: Part,
+    pub(crate) figure: Figure,
 }
 
 impl StepFigure {
@@ -65,11 +64,6 @@ impl StepFigure {
         Ok(Self { part, figure })
     }
 
-    /// Its value in the step, in its unit; `None` when it was not measured.
-    pub fn read(&self, step: &Step) -> Option<f64> {
-        self.figure.read(self.part.of(step)?.as_ref(), false)
-    }
-
     /// Label for people: `round trip p99`.
     pub fn words(&self) -> String {
         match &self.part {
@@ -90,7 +84,7 @@ impl StepFigure {
     }
 }
 
-/// What a step is held to.
+/// Requirements that a step is held to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Requirement {
     /// A limit on a figure, asked for or standing.
@@ -105,7 +99,7 @@ pub enum Requirement {
     Unknown(String),
 }
 
-/// Those that no figure of a step is about, as files have them.
+/// Requirements that no figure of a step is about, as files have them.
 const OF_NO_FIGURE: [(&str, Requirement); 3] = [
     ("unfinished==0", Requirement::Finished),
     ("storm==1", Requirement::Storm),
@@ -365,33 +359,6 @@ impl Limit {
     /// Returns whether both are about the same figure, whatever they ask of it.
     pub(crate) fn is_about_the_same(&self, other: &Limit) -> bool {
         self.of == other.of
-    }
-
-    /// Holds the limit against one step. `None`: the user ended it before that could be told, because
-    /// something had not come yet.
-    pub fn check_decided(&self, step: &Step) -> Option<LimitOutcome> {
-        let outcome = self.check(step);
-        let is_decided = || {
-            let is_bound_broken = || outcome.actual.is_some_and(|actual| !self.is_kept_by(actual));
-            self.of.figure.is_told(step) && (outcome.passed || is_bound_broken())
-        };
-        // More time could have brought what was missing, but not have undone what was broken.
-        (!step.was_interrupted() || is_decided()).then_some(outcome)
-    }
-
-    /// Holds the limit against one step. A figure that was not measured breaks it, and so does one that is decided by
-    /// what never came, a client or an answer: silence is no proof.
-    pub fn check(&self, step: &Step) -> LimitOutcome {
-        let of = self.of.part.of(step);
-        let actual = of.as_deref().and_then(|of| self.of.figure.read(of, self.as_share));
-        // The figure would be more if throng had waited longer, and nobody knows by how much.
-        let at_least = of.as_deref().is_some_and(|of| self.of.figure.is_open(of));
-        LimitOutcome {
-            passed: !at_least && actual.is_some_and(|actual| self.is_kept_by(actual)),
-            actual,
-            at_least,
-            ..LimitOutcome::unmeasured(Requirement::Limit(self.clone()))
-        }
     }
 }
 

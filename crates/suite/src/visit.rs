@@ -206,7 +206,7 @@ impl Visitor {
     }
 }
 
-/// Returns whether `GET` at this URL, or at this unix socket, is answered with 200.
+/// Checks that `GET` at this URL, or at this unix socket, is answered with 200.
 pub(crate) fn get(url: &str, socket: Option<&Path>, within: Duration) -> Result<(), String> {
     let http = HttpOptions { expect_status: vec![(200, 200)], ..HttpOptions::default() };
     ask(url, socket, http, within).map(drop)
@@ -242,7 +242,7 @@ pub(crate) fn ask(
     Ok(visitor.events)
 }
 
-/// Returns whether a client becomes usable.
+/// Checks that a client becomes usable.
 pub(crate) fn handshake(
     url: &str,
     dialect: DialectId,

@@ -142,7 +142,7 @@ impl Checked<'_> {
         }
     }
 
-    /// Returns whether echoes and broadcasts can be told apart.
+    /// Checks that echoes and broadcasts can be told apart.
     fn check_told_apart(
         &self,
         file: &File,
@@ -245,7 +245,7 @@ impl Checked<'_> {
         })
     }
 
-    /// Returns whether a message says the number that its answer is recognised by.
+    /// Checks that a message says the number that its answer is recognised by.
     fn check_numbered(
         &self,
         say: &Say,

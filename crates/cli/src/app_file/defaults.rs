@@ -50,7 +50,7 @@ pub(super) fn defaults(source: &Source<'_>, load: &file::Load) -> Result<RunDefa
     })
 }
 
-/// Returns whether the limits are on what `throng run` measures of the file, in these rooms.
+/// Checks that the limits are on what `throng run` measures of the file, in these rooms.
 pub(super) fn check_limits(source: &Source<'_>, file: &File, rooms: &Rooms) -> Result<(), Failure> {
     let is_broadcast = file.broadcast.is_some() || file.publish.is_some() || !file.say.is_empty();
     let scenario = match &file.echo {

@@ -70,7 +70,7 @@ impl KeptNames {
     }
 }
 
-/// Returns whether it is a place in a message.
+/// Checks that it is a place in a message.
 pub(super) fn check_in_message(source: &Source<'_>, from: &Spanned<String>) -> Result<(), Failure> {
     if !IN_MESSAGES.iter().any(|place| from.get_ref().starts_with(place)) {
         let problem = "expected where in the message it is: \"json:/POINTER\" or \"regex:EXPRESSION\"";
@@ -79,7 +79,7 @@ pub(super) fn check_in_message(source: &Source<'_>, from: &Spanned<String>) -> R
     wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))
 }
 
-/// Returns whether there is a message to keep something of.
+/// Checks that there is a message to keep something of.
 pub(super) fn check_waits(source: &Source<'_>, keep: &Written, waits: bool) -> Result<(), Failure> {
     let Some(from) = keep.values().next().filter(|_| !waits) else { return Ok(()) };
     let problem = "is kept of what comes in: expected `expect`, or `replied = true`, beside it";

@@ -205,7 +205,7 @@ pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
     protocol.facts().paths.first().copied()
 }
 
-/// Returns whether a run has the messages that it sends: its app, if that is the user's own, and its protocol.
+/// Checks that a run has the messages that it sends: its app, if that is the user's own, and its protocol.
 pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Failure> {
     // Those who stay in a storm are silent where they have nothing to say.
     if scenario.facts().has_messages && scenario != Scenario::Storm && plan.publishing.is_none() {

@@ -58,7 +58,7 @@ pub(crate) struct Publish {
     pub(crate) connections: Option<u32>,
 }
 
-/// Returns whether messages can be published there.
+/// Checks that messages can be published there.
 pub(crate) fn check_place(text: &str) -> Result<(), &'static str> {
     let is_place = ["/", "http://", "https://"].iter().any(|start| text.starts_with(start));
     let expected =

@@ -104,7 +104,7 @@ fn said(
     Ok(often)
 }
 
-/// Returns whether all roles together say each kind as often as can be counted.
+/// Checks that all roles together say each kind as often as can be counted.
 fn check_sums(
     source: &Source<'_>,
     says: &BTreeMap<String, Spanned<file::Say>>,
@@ -125,7 +125,7 @@ fn check_sums(
     Ok(())
 }
 
-/// Returns whether each kind of messages is said by somebody, and how often is said there alone.
+/// Checks that each kind of messages has a role that says it, and that how often is said there alone.
 fn check_said(
     source: &Source<'_>,
     says: &BTreeMap<String, Spanned<file::Say>>,

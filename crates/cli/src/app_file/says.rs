@@ -115,7 +115,7 @@ fn shares(
     Ok(amounts.iter().map(|&rate| counted(rate, RATE_UNIT)).collect())
 }
 
-/// Returns whether shares come to a whole.
+/// Checks that shares come to a whole.
 pub(super) fn check_whole(shares: f64) -> Result<(), String> {
     let percent = (shares * 1e5).round() / 1e3;
     let is_whole = (shares - 1.0).abs() <= ROUNDING;

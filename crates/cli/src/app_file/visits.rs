@@ -155,7 +155,7 @@ fn step(source: &Source<'_>, step: &Spanned<String>, kinds: &[RoomKind]) -> Resu
     }
 }
 
-/// Returns whether those who come and go may do so in this run: their connections stay what they are.
+/// Checks that visitors may come and go in this run: their connections stay what they are.
 pub(crate) fn check_run(plan: &Plan, scenario: Scenario) -> Result<(), Failure> {
     let flag = match plan {
         _ if plan.rooms.visits().is_empty() => return Ok(()),
@@ -170,7 +170,7 @@ pub(crate) fn check_run(plan: &Plan, scenario: Scenario) -> Result<(), Failure> 
     Err(Failure::usage(flag, problem))
 }
 
-/// Returns whether everybody who says something is, at some time, in all rooms where they do.
+/// Checks that every visitor that says something is, at some time, in all rooms where it does.
 pub(super) fn check_spoken(source: &Source<'_>, file: &File, rooms: &Rooms) -> Result<(), Failure> {
     if file.publish.is_some() {
         return Ok(()); // nobody has to be anywhere for what is published
@@ -195,7 +195,7 @@ pub(super) fn check_spoken(source: &Source<'_>, file: &File, rooms: &Rooms) -> R
     Ok(())
 }
 
-/// Returns whether it is said how a room is joined, where people come and go, and how it is left, if it is.
+/// Checks that the file says how a room is joined where people come and go, and how it is left, if it is.
 pub(super) fn check_join(
     source: &Source<'_>,
     name: &str,

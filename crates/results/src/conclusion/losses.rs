@@ -66,7 +66,7 @@ fn share_lost(step: &Step) -> f64 {
 pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<Loss> {
     standing::FIGURES
         .into_iter()
-        .filter(|figure| *figure != standing::RATE && figure.is_told(step))
+        .filter(|figure| *figure != standing::RATE && step.tells(*figure))
         .filter_map(|figure| loss(scenario, step, figure))
         .collect()
 }
@@ -74,7 +74,7 @@ pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<Loss> {
 /// Copies due to clients while they were away that never came: no limit is about it, for few servers keep it.
 pub(super) fn while_away(step: &Step) -> Option<Loss> {
     let (lost, of) = (step.counts.lost_offline, step.counts.offline_due);
-    let is_told = Figure::Counted(Counted::Count(Count::LostOffline)).is_told(step);
+    let is_told = step.tells(Figure::Counted(Counted::Count(Count::LostOffline)));
     (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 

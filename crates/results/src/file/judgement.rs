@@ -23,7 +23,7 @@ mirror!(FileLimit of LimitOutcome {
     without_lag,
 });
 
-/// What a text requires depends on the run's scenario: [`Requirement::settle`].
+/// The text of a requirement, which is read when the run's scenario is known: [`Requirement::settle`].
 mod requirement {
     use super::*;
 

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use stats::{Count, CountOf, Counts, Histogram, QUANTILES, Timed, Whole};
+use stats::{Count, CountOf, Histogram, QUANTILES, Timed};
 
 use super::Unit;
 use crate::rates::Rate;
 use crate::scenario::Scenario;
-use crate::step::Step;
 
 #[cfg(test)]
 mod reached;
@@ -176,33 +175,6 @@ impl Figure {
         )
     }
 
-    /// Returns whether what never came decides the value, a client that was not back or an answer: it is then
-    /// that or more.
-    pub(crate) fn is_open(self, step: &Step) -> bool {
-        let Figure::Timed(timed, statistic) = self else { return false };
-        match statistic {
-            Statistic::Min => {
-                let open = step.open_samples(timed);
-                open > 0 && open == step.figures.get(timed).count()
-            }
-            Statistic::Quantile(q) => step.is_open(timed, q),
-            Statistic::Mean | Statistic::Sd | Statistic::Max => step.has_open(timed),
-        }
-    }
-
-    /// Returns whether it says something of a step: of one that the user ended, what had not come by then is not lost.
-    pub(crate) fn is_told(self, step: &Step) -> bool {
-        use Count::{JoinFailures, LostOffline, NotBack, Unseen};
-        let is_of_what_comes_late = match self {
-            Figure::Counted(Counted::Count(count)) => {
-                [JoinFailures, LostOffline, NotBack, Unseen].contains(&count)
-            }
-            Figure::Gauge(gauge) => gauge == Gauge::Delivered,
-            _ => false,
-        };
-        !(step.was_interrupted() && is_of_what_comes_late)
-    }
-
     /// Returns whether its value may be a share: of what a count is part of, or of the rate that was asked.
     pub(crate) fn has_share(self) -> bool {
         matches!(self, Figure::Counted(_) | Figure::Rate(Rate::Achieved))
@@ -221,31 +193,6 @@ impl Figure {
             Figure::Rate(_) => Unit::PerSecond,
             Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu | Gauge::Delivered) => Unit::Percent,
             Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => Unit::Bytes,
-        }
-    }
-
-    /// The value in its unit; `None` when the step did not measure it.
-    pub(crate) fn read(self, step: &Step, as_share: bool) -> Option<f64> {
-        match self {
-            Figure::Timed(timed, statistic) => {
-                let histogram = step.figures.get(timed);
-                (!histogram.is_empty()).then(|| statistic.of_ms(histogram))
-            }
-            Figure::Counted(Counted::Count(Count::JoinFailures)) if step.joins() == 0 => None,
-            Figure::Counted(Counted::Count(Count::Unseen)) if step.counts.seen_due == 0 => None,
-            Figure::Counted(Counted::Count(Count::PushSkipped)) if step.counts.pushed == 0 => None,
-            Figure::Counted(Counted::Count(Count::PushDiffering)) if step.counts.push_compared == 0 => None,
-            Figure::Counted(counted) => {
-                let (count, whole) = counted.of(step);
-                match (as_share, whole) {
-                    (false, _) => Some(count as f64),
-                    (true, 0) => None,
-                    (true, whole) => Some(100.0 * count as f64 / whole as f64),
-                }
-            }
-            Figure::Rate(Rate::Achieved) if as_share => step.kept_percent(),
-            Figure::Rate(rate) => step.rates.get(rate),
-            Figure::Gauge(gauge) => gauge.read(step),
         }
     }
 }
@@ -283,7 +230,7 @@ impl Statistic {
         }
     }
 
-    fn of_ms(self, histogram: &Histogram) -> f64 {
+    pub(crate) fn of_ms(self, histogram: &Histogram) -> f64 {
         let ns = match self {
             Statistic::Min => histogram.min_ns() as f64,
             Statistic::Mean => histogram.mean_ns(),
@@ -316,45 +263,6 @@ impl Counted {
             Counted::Unusable => "unusable",
         }
     }
-
-    /// The count, and what a share of it is a share of: all that could have been counted, so that no share is
-    /// above 100%.
-    pub(crate) fn of(self, step: &Step) -> (u64, u64) {
-        let (count, whole) = match self {
-            Counted::Errors => (step.errors.total(), occasions(step)),
-            Counted::Count(count) => {
-                (*step.counts.get(count), count.facts().share_of.map_or(0, |whole| all_of(whole, step)))
-            }
-            Counted::Wrong => (step.wrong(), step.came()),
-            Counted::Unusable => (step.unusable(), step.clients),
-        };
-        // A server may send unrequested messages more often than there were requests.
-        (count, whole.max(count))
-    }
-}
-
-fn all_of(whole: Whole, step: &Step) -> u64 {
-    match whole {
-        Whole::Sent => step.counts.sent,
-        Whole::Due => step.counts.due(),
-        Whole::Received => step.counts.received,
-        Whole::Came => step.came(),
-        Whole::Connects => step.counts.connects,
-        Whole::Connections => step.connections(),
-        Whole::ThrownOut => step.figures.recovery.count(),
-        Whole::OfflineDue => step.counts.offline_due,
-        Whole::Joins => step.joins(),
-        Whole::SeenDue => step.counts.seen_due,
-        Whole::Pushes => step.counts.pushed + step.counts.push_skipped,
-        Whole::PushesCompared => step.counts.push_compared,
-        Whole::Events => step.counts.events,
-    }
-}
-
-/// Occasions to fail: connections that were begun or kept, and messages.
-fn occasions(step: &Step) -> u64 {
-    let Counts { sent, connects, connected, .. } = step.counts;
-    step.connections() + connects.saturating_sub(connected) + sent
 }
 
 impl Gauge {
@@ -365,22 +273,6 @@ impl Gauge {
             Gauge::GeneratorCpu => "generator CPU",
             Gauge::GeneratorRss => "generator memory",
             Gauge::Delivered => "delivered",
-        }
-    }
-
-    fn read(self, step: &Step) -> Option<f64> {
-        let (server, generator) = (step.server.as_ref(), step.generator.as_ref());
-        match self {
-            Gauge::ServerCpu => server?.cpu_percent_mean,
-            Gauge::ServerRss => server?.rss_bytes_peak.map(|bytes| bytes as f64),
-            Gauge::GeneratorCpu => generator?.cpu_percent_mean,
-            Gauge::GeneratorRss => generator?.rss_bytes_peak.map(|bytes| bytes as f64),
-            Gauge::Delivered => {
-                let Counts { expected, received, in_flight, offline_due, recovered, .. } = step.counts;
-                // What was on its way to clients that left on purpose was due to nobody any more.
-                let due = expected - in_flight + offline_due;
-                (due > 0).then(|| 100.0 * (received + recovered) as f64 / due as f64)
-            }
         }
     }
 }

@@ -1,13 +1,11 @@
 //! Parts of a step that figures are of: the whole, the messages of one kind, or the people of one role.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use stats::{Count, CountOf, Counts, Figures, Histogram, Timed};
+use stats::{Count, CountOf, Timed};
 
 use super::figure::{Counted, Figure};
 use crate::scenario::Scenario;
-use crate::step::{RoleFigures, SayFigures, Step};
 
 /// Parts of a step that figures are of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +33,6 @@ impl Part {
         }
     }
 
-    /// The parts of a step, the whole first.
-    pub(crate) fn all(step: &Step) -> impl Iterator<Item = Part> {
-        let says = step.says.iter().map(|say| Part::Say(say.name.clone()));
-        let roles = step.roles.iter().map(|role| Part::Role(role.name.clone()));
-        [Part::Whole].into_iter().chain(says).chain(roles)
-    }
-
     /// The parts' figures for an error message, behind those of the whole.
     pub(crate) fn known(scenario: Scenario) -> &'static str {
         if is_parted(scenario) { KNOWN } else { "" }
@@ -66,22 +57,6 @@ impl Part {
             _ => false,
         }
     }
-
-    /// This part as if the step had nothing else; `None` if the step has no such part.
-    pub(crate) fn of<'a>(&self, step: &'a Step) -> Option<Cow<'a, Step>> {
-        match self {
-            Part::Whole => Some(Cow::Borrowed(step)),
-            Part::Say(name) => {
-                let SayFigures { counts, rtt, delivery, .. } =
-                    step.says.iter().find(|say| say.name == *name)?;
-                Some(Cow::Owned(apart(step, *counts, rtt, delivery)))
-            }
-            Part::Role(name) => {
-                let role = step.roles.iter().find(|role| role.name == *name)?;
-                Some(Cow::Owned(of_role(step, role)))
-            }
-        }
-    }
 }
 
 /// How it stands before a figure's name.
@@ -98,23 +73,4 @@ impl fmt::Display for Part {
 /// Returns whether there may be several kinds of messages, and roles.
 fn is_parted(scenario: Scenario) -> bool {
     scenario.timed().any(|timed| timed == Timed::Delivery)
-}
-
-fn of_role(step: &Step, role: &RoleFigures) -> Step {
-    let RoleFigures { people, counts, handshake, rtt, delivery, .. } = role;
-    // Connections that are neither usable nor failed are not counted by role.
-    let connects = counts.connected + counts.connect_timeouts + counts.connect_failures;
-    let mut of_role = apart(step, Counts { connects, ..*counts }, rtt, delivery);
-    of_role.clients = *people;
-    of_role.figures.handshake = handshake.clone();
-    of_role
-}
-
-fn apart(step: &Step, counts: Counts, rtt: &Histogram, delivery: &Histogram) -> Step {
-    // Whose the messages without an answer are is not known: they may all be of this part.
-    let answered = rtt.count().saturating_sub(step.open_samples(Timed::Rtt));
-    let mut service = Histogram::new();
-    service.record_n_ns(0, answered);
-    let figures = Figures { rtt: rtt.clone(), service, delivery: delivery.clone(), ..Figures::default() };
-    Step { counts, figures, ..Step::default() }
 }

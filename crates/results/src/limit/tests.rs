@@ -1,6 +1,7 @@
 use stats::Timed;
 
 use super::*;
+use crate::step::Step;
 use crate::{GeneratorUse, RoleFigures, SayFigures, ServerUse};
 
 const MS: u64 = 1_000_000;

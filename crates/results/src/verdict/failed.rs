@@ -110,7 +110,7 @@ fn could_connect(step: &Step) -> bool {
 /// waited for their protocol's time, and not for the server.
 fn faulty(step: &Step, figure: Figure) -> Option<Cause> {
     let Figure::Counted(counted @ Counted::Count(count)) = figure else { return None };
-    let (faulty, of) = counted.of(step);
+    let (faulty, of) = step.counted(counted);
     let is_wait = matches!(count, Count::JoinFailures | Count::Unacknowledged | Count::Unseen);
     let is_its = faulty > 0 && counted != NOT_BACK && broke(step, counted);
     (is_its && (!is_wait || could_connect(step))).then(|| Cause::ServerFaulty {

@@ -85,7 +85,7 @@ pub(super) fn saturated(step: &Step) -> Option<Cause> {
     Some(Cause::ServerThread { thread: thread.name.clone(), cpu: Percent(thread.cpu_percent()) })
 }
 
-/// Returns whether messages due did not come, came late, or took longer than the load explains.
+/// Messages due did not come, came late, or took longer than the load explains.
 pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause> {
     let counts = &step.counts;
     if server_left_out(step) {
@@ -165,7 +165,7 @@ pub(super) fn waits(step: &Step) -> Option<Cause> {
         .then_some(Cause::ServerAsleep { service: Ns(service_ns as u64), cpu: Ns(cpu_ns as u64) })
 }
 
-/// Returns whether there was no room in its queue for clients, where connecting is measured. The kernel drops
+/// No room in its queue for clients, where connecting is measured. The kernel drops
 /// what begins a connection then, and sends it again after a second, and after two, and four.
 pub(super) fn short_queue(step: &Step) -> Option<Cause> {
     let is_of_connecting = step.figures.rtt.is_empty() || !step.figures.recovery.is_empty();

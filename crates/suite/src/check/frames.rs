@@ -209,7 +209,7 @@ impl<'a> Socket<'a> {
         }
     }
 
-    /// Returns whether there is time left: a server that says something else all the time, such as pings,
+    /// Checks that there is time left: a server that says something else all the time, such as pings,
     /// gets no more of it.
     fn check_time(&self) -> Result<(), String> {
         if (self.is_interrupted)() {

@@ -1,7 +1,10 @@
 //! A limit that no run can break is none: each figure, of each scenario that has it, breaks one.
 
+use stats::Counts;
+
 use super::*;
 use crate::limit::Limit;
+use crate::step::Step;
 use crate::{GeneratorUse, Rates, ServerUse, standing};
 
 const MS: u64 = 1_000_000;
