@@ -88,11 +88,10 @@ impl Server {
         match &target.ready.probe {
             Probe::Tcp(at) => {
                 let at = self.place.fill(at);
-                let trouble = |error: io::Error| format!("{at}: {error}");
-                let address = at.to_socket_addrs().map_err(trouble)?.next();
-                let address = address.ok_or_else(|| format!("{at} has no address"))?;
-                TcpStream::connect_timeout(&address, PROBE_MAX).map_err(trouble)?;
-                Ok(())
+                let mut addresses = at.to_socket_addrs().map_err(|error| format!("{at}: {error}"))?;
+                let is_open =
+                    addresses.any(|address| TcpStream::connect_timeout(&address, PROBE_MAX).is_ok());
+                if is_open { Ok(()) } else { Err(format!("{at}: nothing listens there")) }
             }
             Probe::Http(url) => visit::get(&self.place.fill(url), None, PROBE_MAX),
             Probe::Handshake(url) => {

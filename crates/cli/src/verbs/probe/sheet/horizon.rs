@@ -107,13 +107,13 @@ impl Bounds {
     }
 
     /// Absences between both, evenly; none if they are close together.
-    fn between(&self) -> Vec<Duration> {
+    fn between(&self, clients: usize) -> Vec<Duration> {
         let (Some(resumed), Some(lost)) = (self.resumed, self.lost) else { return Vec::new() };
         if lost <= resumed.mul_f64(1.0 + PRECISION) {
             return Vec::new();
         }
-        (1..=REFINED)
-            .map(|part| resumed + (lost - resumed).mul_f64(part as f64 / (REFINED + 1) as f64))
+        (1..=clients)
+            .map(|part| resumed + (lost - resumed).mul_f64(part as f64 / (clients + 1) as f64))
             .collect()
     }
 }
@@ -167,6 +167,9 @@ impl<'a> Stage<'a> {
             *text = None;
             is_told = self.tell(1)?;
         }
+        if !is_told && matches!(self.source, Source::Requests(..)) {
+            return Err(NotTried("--publish-url: what was published came to no subscriber".to_owned()));
+        }
         if !is_told {
             // The server does nothing on our message; its own may come nevertheless.
             self.source = Source::Server;
@@ -197,9 +200,13 @@ impl<'a> Stage<'a> {
                 }
             }
         }
-        let until = Instant::now() + ANSWER_MAX;
-        while self.witness.received.len() < due && Instant::now() < until {
+        // Of many messages, some may take longer, and others come meanwhile.
+        let (mut heard, mut heard_at) = (self.witness.received.len(), Instant::now());
+        while self.witness.received.len() < due && heard_at.elapsed() < ANSWER_MAX {
             self.hear(SLICE)?;
+            if self.witness.received.len() > heard {
+                (heard, heard_at) = (self.witness.received.len(), Instant::now());
+            }
         }
         Ok(self.witness.received.len() >= due)
     }
@@ -270,15 +277,22 @@ impl<'a> Stage<'a> {
 
     /// Searches the longest absence that clients resume from, twice: among all, and between the bounds that this gives.
     fn search(&mut self, max: Duration) -> Result<Bounds, NotTried> {
-        let site = self.tester.site;
-        let free = site.bounds.connections.saturating_sub(site.open());
         let mut bounds = Bounds::default();
-        self.round(ladder(max, LADDER.min(free)), &mut bounds)?;
-        let between = bounds.between();
+        self.round(ladder(max, LADDER.min(self.free()?)), &mut bounds)?;
+        let between = bounds.between(REFINED.min(self.free()?));
         if !between.is_empty() {
             self.round(between, &mut bounds)?;
         }
         Ok(bounds)
+    }
+
+    /// How many more clients `--max` allows.
+    fn free(&self) -> Result<usize, NotTried> {
+        let site = self.tester.site;
+        match site.bounds.connections.saturating_sub(site.open()) {
+            0 => Err(NotTried("--max leaves no connection for it".to_owned())),
+            free => Ok(free),
+        }
     }
 
     /// Has clients return after these absences, up to the first that has lost something.
@@ -315,6 +329,10 @@ impl<'a> Stage<'a> {
             let Some(returned) = self.come_back(departed)? else { break };
             if returned.away > resumed {
                 return Err(NotTried(format!("{messages} messages take longer than clients may be away")));
+            }
+            if returned.came > 0 && !returned.is_whole && (returned.came as u64) < search.accepted {
+                let (most, came) = (format::count(search.accepted), returned.came);
+                return Err(NotTried(format!("the server kept {most} messages, and then {came}")));
             }
             if returned.came > 0 && !returned.is_whole {
                 // The latest come, and no others: there is nothing left to search.
@@ -416,7 +434,7 @@ mod tests {
             let limit = Duration::from_millis(limit_ms);
             let mut bounds = Bounds::default();
             for absences in [ladder(MAX, LADDER), Vec::new()] {
-                let absences = if absences.is_empty() { bounds.between() } else { absences };
+                let absences = if absences.is_empty() { bounds.between(REFINED) } else { absences };
                 for away in absences {
                     let is_whole = away <= limit;
                     bounds.note(&Return { away, missed: 1, came: usize::from(is_whole), is_whole });
