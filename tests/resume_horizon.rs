@@ -19,6 +19,9 @@ fn resumed(url: &str, flags: &[&str]) -> Outcome {
     sheet(url, &[&["--yes"], flags].concat())
 }
 
+/// Time between pings and for each answer: a busy machine may take more than the server's usual second.
+const PING_MS: &str = "5000";
+
 #[test]
 fn recovery_of_socketio_ends_in_time() {
     let scripts = match Scripts::install_in("tests/servers", "socketio") {
@@ -27,7 +30,7 @@ fn recovery_of_socketio_ends_in_time() {
     };
     let probe = |recovery_ms: &str| {
         let address = free_address();
-        let _server = scripts.start("server.js", &[&address.port().to_string(), recovery_ms]);
+        let _server = scripts.start("server.js", &[&address.port().to_string(), recovery_ms, PING_MS]);
         assert!(wait_until(WITHIN, || is_listening(address)), "node does not listen");
         resumed(&format!("ws://{address}/socket.io"), &["--absence", "6s"])
     };

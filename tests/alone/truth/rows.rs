@@ -118,9 +118,9 @@ fn latencies(length: Length) -> Vec<Row> {
         }),
         waves("does nothing for a while", "stall", 200, (period, stall), stalled_s),
         waves(
-            "does nothing for a while, at a rate that goes out in batches",
+            "does nothing for a while, at a high rate",
             "stall",
-            20_000,
+            10_000,
             // What piles up in so short a stall is worked off in a millisecond, of which the arithmetic does
             // not know; and in so short a time this machine is not often late by more than in the second that
             // it is known from.

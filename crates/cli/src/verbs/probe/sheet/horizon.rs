@@ -243,7 +243,11 @@ impl<'a> Stage<'a> {
         let mut opened = opened?;
         self.tell(1)?;
         for client in &mut opened {
-            client.listen(OWN_MESSAGE_MAX, |client| !client.received.is_empty())?;
+            let until = Instant::now() + OWN_MESSAGE_MAX;
+            // The clients that stay have heartbeats to answer meanwhile.
+            while !client.listen(SLICE, |client| !client.received.is_empty())? && Instant::now() < until {
+                self.hear(Duration::ZERO)?;
+            }
         }
         let departed: Vec<Departed> = opened
             .into_iter()
