@@ -37,8 +37,8 @@ impl TalkArgs {
     /// Puts these flags into the plan.
     ///
     /// # Errors
-    /// A sender that is to get no copy, of messages that no client sends; senders where the app's file names
-    /// them.
+    /// `--to others` for published messages, which no client sends; `--to` or `--senders` where the app's file
+    /// states them.
     pub(crate) fn of(self, plan: Plan) -> Result<Plan, Failure> {
         if self.to == Some(To::Others) && plan.publishing.is_some() {
             let problem = "what is published is for everybody in the room: nobody there sends it";

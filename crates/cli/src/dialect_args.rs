@@ -84,7 +84,7 @@ impl DialectArgs {
         for flag in self.given() {
             let dialects = dialects_of(flag).unwrap_or_default();
             if !dialects.contains(&dialect) {
-                // Those are not passed to `--protocol`.
+                // Dialects that need an app's file are not given to `--protocol`.
                 let names = listed(dialects.iter().copied().filter(|other| !other.facts().needs_app));
                 let problem = format!("is for --protocol {names}; the clients speak {}", dialect.name());
                 return Err(Failure::usage(&format!("--{flag}"), problem).because("other_dialect"));

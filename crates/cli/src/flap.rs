@@ -139,7 +139,7 @@ impl FlapArgs {
     }
 }
 
-/// The cause why delivery is not judged in steps in which clients were to lose their connections.
+/// The reason why delivery is not judged in steps in which clients were to lose their connections.
 pub(crate) fn why_nothing_is_said(steps: &[Step]) -> Option<Caveat> {
     // Where the user ended all of them, that is why.
     if steps.iter().all(Step::was_interrupted) || Delivery::of(steps).is_some() {

@@ -59,7 +59,7 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The cause why the load makes no sense.
+/// The reason why the load makes no sense.
 struct Obstacle {
     /// `speaks_tls`, `speaks_` with a dialect, `status_` with a status, or the kind of the error.
     key: String,

@@ -111,7 +111,7 @@ fn start_crew(
     Ok(crew)
 }
 
-/// The cause why there are no workers, as part of a key.
+/// The reason why there are no workers, as part of a key.
 fn reason(error: &crew::Error) -> String {
     match error {
         crew::Error::Fleet(error) => variant(error),

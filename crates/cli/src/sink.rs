@@ -43,7 +43,7 @@ pub(crate) struct Sink {
     closed: bool,
     /// The results are somewhere else, too.
     is_kept: bool,
-    /// The cause why the results file is older than the run, until it is written again.
+    /// The reason why the results file is older than the run, until it is written again.
     behind: Option<Failure>,
     /// The first time that something else could not be written.
     unwritten: Option<Failure>,

@@ -46,8 +46,8 @@ pub(crate) struct Drain {
     began_ns: u64,
     /// The end at which the window was closed.
     closed_ns: Option<u64>,
-    /// True while the crew is closing the window, or was when last polled: reports wait meanwhile, and that
-    /// is no quiet.
+    /// True from the poll that closes the window to the next one: reports wait meanwhile, and that is no
+    /// quiet.
     is_closing: bool,
     looked_ns: u64,
     /// How many clients were there when last checked, and since when.

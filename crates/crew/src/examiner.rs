@@ -6,7 +6,7 @@
 //! schedule has, answers no more than was sent, and does nothing faster than [`EVENTS_PER_S_MAX`]. All this
 //! holds for what it has reported in the step together, so that many small lies add up to a large one. Books
 //! are closed once, with times in order. A worker that says what cannot be is believed nothing more: its
-//! report is treated as that it failed.
+//! report is replaced by one that says that it failed.
 
 mod account;
 mod fault;

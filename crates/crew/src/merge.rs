@@ -471,7 +471,8 @@ impl Merge {
         to_lost + from_lost.map(|tally| u64::from(tally.received)).sum::<u64>()
     }
 
-    /// Copies of lost agents by kind of messages: what came to them, and what they sent.
+    /// Copies by kind of messages: those that lost agents received, also again after absences, and copies of
+    /// their messages that others received.
     fn of_lost_by_say(&self) -> Vec<ArrivedDue> {
         let mut of_lost = self.arrived_at_lost(self.people.rooms.says().len(), |account| &account.of_says);
         let mix = self.people.rooms.mix(self.people.workers);

@@ -24,8 +24,8 @@ impl Observer for NullObserver {
     }
 }
 
-/// Measures a step from the `reports` of `workers` workers, in this order, as a run does, but without workers
-/// and waits.
+/// Measures a step from the `reports` of `workers` workers, in this order: as a run does, but without
+/// workers, and without waiting.
 ///
 /// # Errors
 /// A report cannot be true, or what is needed for the step does not come.

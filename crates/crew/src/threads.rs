@@ -86,7 +86,7 @@ fn caught(work: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
 }
 
 impl Drop for Handle {
-    /// Ends the workers, which stop when their crew is gone.
+    /// Ends the worker, which stops when its crew is gone, and waits for its thread.
     fn drop(&mut self) {
         // A sender without a receiver takes the place of the real one, whose drop closes the worker's inbox.
         self.commands = mpsc::channel().0;

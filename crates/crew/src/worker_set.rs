@@ -136,8 +136,8 @@ impl WorkerSet {
         }
     }
 
-    /// Drops a worker that has not `ended` a phase whose time is over, and reports no progress: it may be
-    /// anything that speaks over a network.
+    /// Treats as failed a worker that has not `ended` a phase whose time is over, and reports no progress: it
+    /// may be anything that speaks over a network.
     pub(crate) fn part_with_idle(
         &mut self,
         merge: &mut Merge,

@@ -114,7 +114,7 @@ impl Reporter {
         self.hand_over();
     }
 
-    /// Reports the kept deltas that may go out.
+    /// Reports all deltas that were kept.
     pub(crate) fn hand_over(&mut self) {
         while let Some(delta) = self.outgoing.poll() {
             self.report(Report::Delta(Box::new(delta)));

@@ -5,7 +5,7 @@
 //! under way at other workers, so that is the crew's to say.
 //!
 //! The worker joins three modules: `timing` says what is next, `clients` does it, and `books`, which the
-//! clients keep, say what came of it.
+//! clients keep, say what came of it. `timing` and `books` know nothing of `clients`, nor of each other.
 
 mod step;
 mod visits;

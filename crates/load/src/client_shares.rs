@@ -50,7 +50,7 @@ pub struct Churn {
 /// Returns whether `client` belongs to a share of all clients: ⌊n·share⌋ of the first n clients do.
 pub(crate) fn is_picked(share: f64, client: u32) -> bool {
     // Without a draw: which clients are picked follows from the number alone, so every worker and the
-    // coordinator agree on it.
+    // coordinator agree on it. 1 − 0.9 is 0.09999999999999998 in binary, and a tenth of ten is one.
     let picked_of = |clients: f64| (clients * share + 1e-9).floor();
     picked_of(f64::from(client) + 1.0) > picked_of(f64::from(client))
 }

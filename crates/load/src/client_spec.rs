@@ -151,7 +151,7 @@ impl ClientSpec {
     }
 }
 
-/// The cause why a client spec cannot be put on the wire.
+/// The reason why a client spec cannot be put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadClientSpec(pub wire::BadOption);
 

@@ -15,7 +15,7 @@ pub(crate) struct Entry {
     name: Box<str>,
     /// A number that tells this session from an earlier one with the same key.
     pub(crate) serial: u32,
-    /// The token of the connection whose request the session holds.
+    /// The token of the connection whose request the session holds, and the stream there (0 over HTTP/1.1).
     pub(crate) held: Option<(u64, u32)>,
     pub(crate) memberships: Memberships,
     /// The time of the session's valid entry in the timers.

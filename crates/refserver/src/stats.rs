@@ -23,8 +23,8 @@ pub struct Stats {
     pub slow_dropped: u64,
     /// Copies skipped for members that did not keep up.
     pub copies_skipped: u64,
-    /// Connections cut off and broadcasts skipped because all slow clients together held as many bytes as
-    /// they may.
+    /// The number of times that a connection was cut off, or a batch for it skipped, because all slow clients
+    /// together held as many bytes as they may.
     pub crowded_out: u64,
     /// Connections closed that were kept alive for a request which did not come.
     pub idle_closed: u64,

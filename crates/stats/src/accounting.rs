@@ -144,7 +144,7 @@ table! {
     /// The ones that never came.
     lost_offline: LostOffline =
         CountFacts { is_rare: true, is_of_crew: true, share_of: Some(Whole::OfflineDue), ..MESSAGES },
-    /// Broadcasts that the server did not acknowledge to their senders.
+    /// Broadcasts that the server did not acknowledge to their senders, although it was to.
     unacknowledged: Unacknowledged = CountFacts {
         is_rare: true,
         share_of: Some(Whole::Sent),

@@ -3,7 +3,8 @@
 use crate::interval::{CONFIDENCE, Interval};
 use crate::student;
 
-/// The least growth, as a factor, that is reported: a process that does nothing grows by a few pages, too.
+/// The factor above the slope from which growth is reported: a process that does nothing grows by a few pages,
+/// too.
 const EXCESS_MIN: f64 = 1.05;
 
 /// A line y = intercept + slope · x.

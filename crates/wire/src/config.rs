@@ -149,8 +149,8 @@ impl Config {
         Ok(Config { app, templates, series, ..self })
     }
 
-    /// Lets messages show the wall clock: a stamp's time of sending and this offset. A message that comes
-    /// back with another time is damaged.
+    /// Lets messages show the wall clock: a stamp's time of sending plus this offset. A message that
+    /// comes back with another time is damaged.
     pub fn with_wall_clock(self, unix_minus_now_ns: u64) -> Config {
         let app = match self.app {
             App::Bench(bench) => App::Bench(bench.with_wall_clock(unix_minus_now_ns)),

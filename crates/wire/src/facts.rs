@@ -97,7 +97,7 @@ impl Facts {
 pub enum OwnRoom {
     /// The room is named by the parameter `room` of the query.
     Query,
-    /// By the flag of this name, which is then this.
+    /// The room is named by the flag of this name, whose value is then this text.
     Flag(&'static str, &'static str),
 }
 

@@ -10,7 +10,7 @@ pub use coding::Coding;
 pub use event_stream::{Media, StreamReason};
 pub use http2::{ErrorCode, Http2Reason};
 
-/// The cause why a session gave up on its peer. The connection is of no further use; anything the peer should
+/// The reason why a session gave up on its peer. The connection is of no further use; anything the peer should
 /// still be told (a close frame, an HTTP error) is already in the output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {

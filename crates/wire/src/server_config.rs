@@ -38,7 +38,7 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Allows bodies as large as the server of any protocol was told to take, and announces that it takes.
+    /// Raises the limit of bodies to the largest that the server of any protocol was told to take.
     pub fn with_room_for_bodies(mut self) -> ServerConfig {
         let flags = DialectId::ALL.iter().filter_map(|dialect| dialect.facts().body_flag);
         let largest = flags.map(|flag| self.settings.amount(flag)).max();

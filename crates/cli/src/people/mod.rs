@@ -95,7 +95,7 @@ pub(crate) fn names_one(text: &str, names: &Names) -> bool {
     names.iter().any(|name| text.contains(&format!("{{{name}}}")))
 }
 
-/// Has clients tell throng's own server their rooms, in its known way.
+/// Has clients tell throng's own server their rooms, in the way that it reads for their dialect.
 pub(crate) fn in_own_rooms(mut client_spec: ClientSpec) -> ClientSpec {
     match client_spec.dialect.facts().own_room {
         OwnRoom::Query => {

@@ -30,9 +30,9 @@ const DURATION_NS: u64 = 10_000_000_000;
 
 /// Your own app, as a file describes it: users log in, join rooms and speak
 ///
-/// The file's `[broadcast]` runs, else its `[echo]`; with neither, users connect and stay. By default, 1,000
-/// users send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say
-/// otherwise, and flags take precedence. With --search: how many users are too many?
+/// The file's `[broadcast]` runs, else its `[echo]` or `[stream]`; with none, users connect and stay. By
+/// default, 1,000 users send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's
+/// `[load]` may say otherwise, and flags take precedence. With --search: how many users are too many?
 ///
 /// An app whose message is a name and a body needs no file: --protocol actioncable --channel ChatChannel
 /// --action speak --body '{"body":"{id}"}' is its broadcast. `throng docs app` has every key of the file.
@@ -162,7 +162,7 @@ impl Run {
         }
     }
 
-    /// Refuses flags of steps and rates for an app that sends no messages.
+    /// The flags of a load that is sent, each with whether it is given.
     fn sending(&self) -> [(bool, &'static str); 3] {
         let steps = &self.steps;
         [
@@ -172,7 +172,7 @@ impl Run {
         ]
     }
 
-    /// The same of those by which a load goes on from step to step.
+    /// The flags by which a load goes on from step to step, each with whether it is given.
     fn stepping(&self) -> [(bool, &'static str); 7] {
         let steps = &self.steps;
         let limit = steps.step_limit();

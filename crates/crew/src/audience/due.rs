@@ -43,7 +43,7 @@ pub(super) fn apart_of_says(
     of_says
 }
 
-/// Copies that departures and absences leave due to each role's clients; empty without roles. `interrupted`:
+/// Copies of each role due to clients that left in mid-step or were away; empty without roles. `interrupted`:
 /// as in [`Away::of`].
 pub(super) fn apart_of_roles(
     room_index: &RoomIndex<'_>,

@@ -128,7 +128,7 @@ fn grown(usable: u32, slow: u32, reached: u32) -> Change {
     })
 }
 
-/// An announcement of a client that never joined a room.
+/// Announcements, 99 of them, of one client that never joined a room.
 fn newcomers(client: u32, kind: u16) -> Change {
     let newcomer = engine::Announced { client, kind, sent_ns: 0, is_void: false };
     Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99]))

@@ -17,7 +17,7 @@ const EVENTS_MAX: usize = 1 << 20;
 #[derive(Default)]
 pub(crate) struct Backlog {
     reports: VecDeque<Report>,
-    /// Events in the messages.
+    /// Number of events in these reports.
     events: usize,
     /// Events given up since the last batch that was taken.
     lost: u64,

@@ -45,7 +45,7 @@ pub struct AgentSelection {
     pub key: Option<FleetKey>,
 }
 
-/// A claim on an agent: the session, and what seals and signs the orders that follow.
+/// A claim on an agent: its session, what seals the orders that follow, and what signs them if it wants that.
 pub(super) struct Claimed {
     session: u64,
     envelope: Envelope,

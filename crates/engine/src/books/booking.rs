@@ -33,7 +33,7 @@ pub(crate) struct Booking<'a> {
     pub(crate) latency_run: LatencyRun,
     /// True if the message in hand came in the same frame as the one before.
     pub(crate) is_in_same_frame: bool,
-    /// Age of these bytes.
+    /// Age of the bytes that the event was read from.
     pub(crate) reach: Reach,
 }
 

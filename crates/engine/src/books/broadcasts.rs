@@ -72,8 +72,8 @@ pub(crate) struct Origin {
     pub(crate) sent_ns: u64,
     /// How many clients here it is due to.
     pub(crate) due: u32,
-    /// True if it was due to this client while it was away: that is counted apart from copies due to clients
-    /// that were here.
+    /// True if it was due to this client while it was away, or on its way into or out of the room: such copies
+    /// are counted apart from copies due to clients that were here.
     pub(crate) is_away: bool,
 }
 
@@ -155,10 +155,10 @@ impl Broadcasts {
         (if reordered { Copy::Reordered } else { Copy::InOrder }, tally.timed)
     }
 
-    /// Moves copies to the account of absences: the client at this place of a room has left, and counts as
-    /// absent since `from_ns`. They are copies of messages of one kind that were sent there since and were
-    /// due to it. Returns how many were moved. `is_heard` says by a sender's worker and number there whether
-    /// the client hears that sender.
+    /// Takes copies out of the ones that count for clients that were here: the client at this place of a room
+    /// has left, and counts as absent since `from_ns`. They are copies of messages of one kind that were sent
+    /// there since and were due to it. Returns how many were taken out. `is_heard` says by a sender's worker
+    /// and number there whether the client hears that sender.
     pub(crate) fn excuse(
         &mut self,
         kind: u16,

@@ -88,8 +88,8 @@ fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_n
     }
 }
 
-/// Counts the broadcasts whose acknowledgement the server still owes: to senders that have kept their
-/// connection and their room since, or for which publishers speak.
+/// Counts the broadcasts whose acknowledgement the server still owes: to senders that were in the room when
+/// they sent and have kept their connection since, or for which publishers speak.
 fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], acks: Acks) {
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, message) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {

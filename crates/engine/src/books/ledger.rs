@@ -52,7 +52,7 @@ pub(crate) struct Ledger {
     pub(crate) slow: u32,
     /// Outcomes of messages that these clients send for others; `None` if they send their own.
     relayed: Option<Vec<Relayed>>,
-    /// Clients, and numbers of their messages that are no longer awaited: the pace of the load needs these.
+    /// Clients with messages that are no longer awaited, and how many: the pace of the load needs these.
     pub(crate) freed: Vec<(u32, u32)>,
 }
 
@@ -239,8 +239,8 @@ impl Ledger {
         Segment { worker: stamp.worker, ..self.segment }.number(stamp.client)
     }
 
-    /// Moves copies to the account of absences for a client that has left: those of messages of this kind,
-    /// sent since `from_ns`, that it hears. Returns how many were moved.
+    /// Takes copies of a client that has left out of the ones that count for clients that were here: copies of
+    /// messages of this kind, sent since `from_ns`, that it hears. Returns how many were taken out.
     pub(super) fn excuse(&mut self, client: u32, kind: usize, from_ns: u64) -> u32 {
         let Self { local_rooms, segment, step, .. } = self;
         let (local_kind, own) = (local_rooms.kind_of_rooms(kind), (segment.worker, client));
@@ -308,8 +308,8 @@ impl Ledger {
         self.step.messages_sent += u64::from(messages);
     }
 
-    /// Books a client's messages of these numbers, all of one kind, as sent. `annotate` adds a message's
-    /// number to its log entry. The lag of the messages is recorded with their write.
+    /// Books a client's messages of these numbers, all of one kind, as sent. `annotate` adds sender,
+    /// number and bytes to a message's log entry. The lag of the messages is recorded with their write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,

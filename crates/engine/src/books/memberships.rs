@@ -30,7 +30,7 @@ pub(crate) enum MembershipState {
     Passing,
     /// Outside, and has come in since: an app may show newcomers what was said before.
     Before,
-    /// Outside, without having come in since.
+    /// Outside then, and outside now.
     Outside,
 }
 

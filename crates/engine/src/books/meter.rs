@@ -184,8 +184,8 @@ impl Meter {
         self.note(|| Entry::new(Kind::Connect, now_ns, client));
     }
 
-    /// Books messages of these numbers as sent. `annotate` adds a message's number to its log entry. The lag
-    /// of the messages is recorded with their write.
+    /// Books messages of these numbers as sent. `annotate` adds sender, number and bytes to a message's log
+    /// entry. The lag of the messages is recorded with their write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,

@@ -61,9 +61,10 @@ pub(crate) struct Step {
     pub(crate) announcements: Announcements,
     /// Absences.
     pub(crate) absences: Absences,
-    /// Copies that clients had of messages sent in their absence, by kind of messages.
+    /// Copies that came before the connections ended, of messages sent in the absences, by kind of messages.
     pub(crate) had_of_says: Vec<u64>,
-    /// Its books are closed: copies that still come are due to no client, like copies of earlier steps.
+    /// True once its books are closed: messages that still come are due to no client, like those of earlier
+    /// steps.
     pub(crate) is_settled: bool,
 }
 

@@ -211,7 +211,8 @@ impl Pace {
     }
 
     /// When message `number` of the client at `place` (its index in the list given to `new`) was due. `None`
-    /// where that depends on answers, or on which group sends: then messages under way have to be kept.
+    /// where that depends on answers, on absences, or on which group sends: then messages under way have to be
+    /// kept.
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
         let Self::Open(groups) = self else { return None };
         let [open @ Open { has_absences: false, .. }] = &groups[..] else { return None };

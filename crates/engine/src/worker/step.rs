@@ -92,7 +92,7 @@ impl Worker {
         }
         pace.wait_for_absent(self.plan.messages_per_connection.is_some());
         let window_end_ns = match (order.load, order.load.duration_ns()) {
-            // Nothing is sent that could come late.
+            // No moment ends these windows, so that nothing in them is late.
             (Load::Hold { .. }, _) | (_, None) => u64::MAX,
             (_, Some(duration_ns)) => at_ns + duration_ns,
         };
@@ -240,7 +240,7 @@ impl Worker {
         was_unsent
     }
 
-    /// Returns whether the client at turn is away on purpose, or outside the room where it speaks. An open
+    /// Returns whether the client whose turn it is is away on purpose, or outside the room where it speaks. An open
     /// loop that passes over absent clients only comes to one where all are absent.
     fn has_nobody_for(&self, client: u32) -> bool {
         if self.clients.is_usable(client) {

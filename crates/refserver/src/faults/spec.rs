@@ -39,9 +39,9 @@ pub struct Faults {
     /// Messages that are not sent again, though they are kept: by their numbers among all messages that are
     /// sent again.
     pub forget: Option<Selector>,
-    /// Messages that are sent again twice, by the numbers of `forget`.
+    /// Messages that are sent again twice; numbered as for `forget`.
     pub again: Option<Selector>,
-    /// Messages that are sent again in exchange with the next, by the numbers of `forget`.
+    /// Messages that are sent again after the next one, in its place; numbered as for `forget`.
     pub swap: Option<Selector>,
 }
 

@@ -25,7 +25,7 @@ const LINGER_NS: u64 = 2_000_000_000;
 /// An unmasked ping without payload (RFC 6455 §5.5.2).
 const PING: [u8; 2] = [0x89, 0];
 
-/// The cause why no more bytes are kept for a client.
+/// The reason why no more bytes are kept for a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slow {
     /// The client itself is too far behind.
@@ -248,7 +248,7 @@ impl Worker {
         }
     }
 
-    /// The cause why a batch of this many bytes is not sent to a connection, if it is not.
+    /// The reason why a batch of this many bytes is not sent to a connection, if it is not.
     pub(super) fn why_not(&self, key: usize, batch_bytes: usize) -> Option<Slow> {
         let link = &self.connections[key].link;
         if link.unsent_bytes() == 0 {

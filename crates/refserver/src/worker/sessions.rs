@@ -45,7 +45,7 @@ struct SessionIo<'a> {
     request: &'a mut Vec<u8>,
     held: &'a mut Vec<u8>,
     rng: &'a mut fastrand::Rng,
-    /// The kind of part that the output to the connection that is held is.
+    /// The kind of part that the output to the held connection is.
     then: AnswerPart,
     /// The connections of the request in hand and of the request that is held, if there are both.
     sockets: Option<[&'a Socket; 2]>,
@@ -354,8 +354,8 @@ impl Worker {
         // A reader that is behind is followed when it has caught up (`handle_drained`).
     }
 
-    /// Handles a connection that has taken all bytes sent to it, and may be the reader for which its session
-    /// waits.
+    /// Handles a connection that has taken all bytes sent to it, and may be the reader for which its sessions
+    /// wait.
     pub(super) fn handle_drained(&mut self, key: usize) {
         let connection = &self.connections[key];
         let sessions = connection.held_by.into_iter().chain(connection.streams.iter().map(|&(_, of)| of));
@@ -418,7 +418,7 @@ impl Worker {
         self.stats.copies += messages;
     }
 
-    /// The cause why a batch of this many bytes is not sent to a connection that a session holds, if it is
+    /// The reason why a batch of this many bytes is not sent to a connection that a session holds, if it is
     /// not: all bytes sent to such a connection are answers.
     fn why_not_held(&self, (key, stream): (usize, u32), batch_bytes: usize) -> Option<Slow> {
         let unsent_bytes = self.connections[key].unsent_bytes(stream);

@@ -12,7 +12,7 @@ use super::*;
 use crate::faults::{Faults, MessageSelector, Selector};
 use crate::mailbox::mailbox;
 
-/// The number of turns in which a flood is read.
+/// The least number of turns in which a flood is read: it has as many bytes as they may read.
 const FLOOD_TURNS: usize = 32;
 
 /// A request for an upgrade, many pongs, which need no answer (RFC 6455 §5.5.3), and a text to echo; masked

@@ -39,7 +39,7 @@ pub struct Capacity {
     pub contradicted_by: Option<u64>,
 }
 
-/// The cause why a finished search does not give the capacity.
+/// The reason why a finished search does not give the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inconclusive {
     /// The upper bound of the interval is more than [`WIDTH_MAX`] times the lower one.
@@ -49,7 +49,7 @@ pub enum Inconclusive {
 }
 
 impl Capacity {
-    /// The cause why the capacity cannot be told from these measurements; `None`: it can.
+    /// The reason why the capacity cannot be told from these measurements; `None`: it can.
     pub fn doubt(&self) -> Option<Inconclusive> {
         // Of a handful of clients a factor of two is a client or two, which no number of measurements tells
         // apart.

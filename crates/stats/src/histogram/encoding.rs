@@ -25,7 +25,7 @@ const ENCODED_BYTES_MAX: usize = 22 * 1_024 * 9 + V2_HEADER_BYTES;
 /// thousand times into its type.
 pub(super) const SAMPLES_MAX: u64 = 1 << 40;
 
-/// The cause why bytes are not one of throng's histograms.
+/// The reason why bytes are not one of throng's histograms.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
     /// The text is not base64.

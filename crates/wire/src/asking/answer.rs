@@ -41,7 +41,7 @@ impl Answer {
         }
     }
 
-    /// Reports the whole answer to the request with this stamp.
+    /// Reports that the answer is whole, as the one to the request with this stamp.
     pub(crate) fn finish(self, http: &HttpOptions, stamp: Stamp, on: &mut impl ProtocolHandler) {
         let Answer { status, mut wrong, wire_bytes, matched } = self;
         if http.expect_body.as_ref().is_some_and(|body| matched < body.len()) {

@@ -11,8 +11,8 @@
 //! answered, replying, or reset by the client --DATA or HEADERS--> the connection ends with STREAM_CLOSED
 //! ```
 //!
-//! Sessions over requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection, and
-//! have no use for a share of one.
+//! Sessions of several requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection,
+//! and have no use for a share of one.
 
 mod replies;
 

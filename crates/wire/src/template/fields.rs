@@ -13,7 +13,7 @@ impl Template {
     }
 
     /// Field lines with the cookies of a client that logs in. Where the fields have a `Cookie`, the client's
-    /// go behind its values, because a request has one such field at the most (RFC 6265 §5.4).
+    /// go behind its values, except those of the same names: a request has one such field (RFC 6265 §5.4).
     pub(crate) fn of_fields_with_cookies(fields: &[(String, Template)]) -> Template {
         let mut fields = fields.to_vec();
         let given = fields.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));

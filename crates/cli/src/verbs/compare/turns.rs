@@ -42,7 +42,7 @@ pub(super) struct Taken {
     pub(super) b: Vec<Run>,
     /// The user had enough before it was decided.
     pub(super) is_interrupted: bool,
-    /// The cause why no further round could be run.
+    /// The reason why no further round could be run.
     pub(super) failure: Option<Failure>,
 }
 

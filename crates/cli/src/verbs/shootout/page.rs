@@ -14,7 +14,7 @@ use suite::standing::{Standing, is_ahead};
 use suite::suite::QUICK;
 use suite::{SUITES_FOLDER, Scenario, Suite, summary};
 
-/// The cause why there is no page.
+/// The reason why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// A run cannot be read.

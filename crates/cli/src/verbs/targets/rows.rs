@@ -77,7 +77,7 @@ pub(crate) struct Row {
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// The cause why the target runs without walls, if it does.
+    /// The reason why the target runs without walls, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_walls: Option<String>,
 }

@@ -134,7 +134,7 @@ impl Ledger {
             self.meter.outstanding.remove(u32::try_from(owed).unwrap_or(u32::MAX), now_ns);
         }
         let abandoned = &mut self.meter.abandoned;
-        // The crew drains until nothing is due. Answers that no client waits for must not keep it waiting.
+        // The crew drains until nothing is due. What no client waits for must not keep it waiting.
         abandoned.answers += owed;
         if !record.is_slow {
             abandoned.receivers += 1;
@@ -209,7 +209,7 @@ impl Ledger {
         workload: Workload,
         now_ns: u64,
     ) {
-        // Another client takes its place, which was never there.
+        // Another client, which was never there, takes its place.
         record.was_usable = false;
         let awaited = record.awaiting.iter().count();
         self.give_up_own(client, record, now_ns);

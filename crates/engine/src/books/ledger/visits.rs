@@ -174,8 +174,8 @@ impl Ledger {
         self.meter.error("join_unanswered", client, now_ns, why);
     }
 
-    /// Takes copies of messages sent to a visitor's room since `from_ns` out of the copies due: they came in
-    /// passing. So do announcements of newcomers.
+    /// Takes copies of messages sent to a visitor's room since `from_ns`, which came in passing, out of the
+    /// copies due, and takes out announcements of newcomers as well.
     fn excuse_visitor(&mut self, client: u32, kind: u16, from_ns: u64) {
         for say in 0..self.local_rooms.rooms().says().len() {
             if self.local_rooms.say(say).room == kind {

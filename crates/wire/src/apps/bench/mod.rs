@@ -51,7 +51,7 @@ impl Bench {
         Bench { expected: self.expected.with_tails(tails), ..self }
     }
 
-    /// Lets messages show the wall clock: a stamp's time of sending and this offset.
+    /// Lets messages show the wall clock: a stamp's time of sending plus this offset.
     pub(crate) fn with_wall_clock(self, unix_minus_now_ns: u64) -> Bench {
         Bench { expected: self.expected.with_wall_clock(unix_minus_now_ns), ..self }
     }

@@ -43,7 +43,8 @@ pub(crate) enum Client {
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     stage: Stage,
-    /// The data for resuming this session on another connection, in the extended protocol.
+    /// In the extended protocol, the data for resuming this session on another connection; before the welcome,
+    /// the data of the earlier session that is to be resumed.
     known: Option<Resumption>,
 }
 

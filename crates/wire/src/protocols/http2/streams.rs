@@ -147,7 +147,7 @@ impl Stream {
     }
 
     /// Says whether the answer is whole or has more to come. Refuses a whole one whose body is not as long as
-    /// its head says (§8.1.1); an answer that may have no body must have none.
+    /// its head says (§8.1.1); to HEAD, and with status 204 or 304, there must be no body, whatever it says.
     fn handle_part(&self, http: &HttpOptions, ends: bool) -> Result<Part, Http2Reason> {
         if !ends {
             return Ok(Part::More);
