@@ -104,7 +104,7 @@ fn name(path: &Path) {
 }
 
 /// Ids begin with the time, so that the oldest sort first. What a killed run has left half written goes, too.
-/// What cannot be deleted does no harm.
+/// Failures are passed over: a page that stays does no harm.
 fn forget_oldest(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let (mut pages, mut halves) = (Vec::new(), Vec::new());

@@ -1,6 +1,7 @@
 //! The part of the load that belongs to one worker.
 
 use serde::{Deserialize, Serialize};
+use wire::Stamp;
 
 /// One worker's place among all workers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,12 @@ impl Segment {
     #[inline]
     pub fn number(&self, client: u32) -> u32 {
         client.wrapping_mul(self.workers.into()).wrapping_add(self.worker.into())
+    }
+
+    /// The number among those of all workers of the client that sent the message with this stamp.
+    #[inline]
+    pub fn sender(&self, stamp: Stamp) -> u32 {
+        Self { worker: stamp.worker, ..*self }.number(stamp.client)
     }
 
     /// This worker's share of `total`: shares differ by at most one, and grow as the total grows.

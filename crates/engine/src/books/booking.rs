@@ -474,11 +474,12 @@ impl Booking<'_> {
     /// Records what came in, with its number unless it is of another step.
     #[inline]
     fn note(&mut self, kind: Kind, stamp: Stamp, number: Option<u32>, bytes: u32) {
-        let (now_ns, client, sender) = (self.now_ns, self.client, self.ledger.sender(stamp));
-        self.ledger.meter.note(|| {
+        let Ledger { meter, segment, .. } = &mut *self.ledger;
+        let (now_ns, client, segment) = (self.now_ns, self.client, *segment);
+        meter.note(|| {
             let entry = Entry::new(kind, now_ns, client).bytes(bytes);
             let Some(number) = number else { return entry };
-            entry.message(sender, number).latency(now_ns.saturating_sub(stamp.intended_ns))
+            entry.message(segment.sender(stamp), number).latency(now_ns.saturating_sub(stamp.intended_ns))
         });
     }
 

@@ -230,13 +230,7 @@ impl Ledger {
     #[inline]
     pub(crate) fn shared_room(&self, client: u32, stamp: Stamp, kind: usize) -> Option<u32> {
         let number = self.segment.number(client);
-        self.local_rooms.kind_of_rooms(kind).shared(number, self.sender(stamp))
-    }
-
-    /// The number in the run of the client that sent what has this stamp.
-    #[inline]
-    pub(super) fn sender(&self, stamp: Stamp) -> u32 {
-        Segment { worker: stamp.worker, ..self.segment }.number(stamp.client)
+        self.local_rooms.kind_of_rooms(kind).shared(number, self.segment.sender(stamp))
     }
 
     /// Takes copies of a client that has left out of the ones that count for clients that were here: copies of

@@ -148,7 +148,7 @@ impl Ledger {
     }
 
     /// When the newest message in a client's room of this kind was sent that has come to any client here.
-    /// Where none has come, a young load may all be under way at the server; an old one cannot.
+    /// Without one, a young load may all be under way at the server; an old one cannot.
     fn newest_in_room(&self, client: u32, kind: u16, now_ns: u64) -> u64 {
         let room = self.local_rooms.local_kinds()[usize::from(kind)].room(self.segment.number(client));
         let begun_ns = self.step.terms.map_or(now_ns, |terms| terms.begin_ns);

@@ -179,7 +179,7 @@ impl<'a> Command<'a> {
 
 impl Connection {
     /// Goes on with the session before, if there is one: what it had subscribed to, as the client is told.
-    /// From now on there is this one in its place.
+    /// This session takes its place.
     fn restore(&mut self, history: &History, now_ns: u64) -> Option<Vec<u8>> {
         let mut sessions = history.sessions();
         let before = sessions.take(&std::mem::take(&mut self.before), now_ns);
