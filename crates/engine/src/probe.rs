@@ -4,13 +4,14 @@
 //! the caller's thread. It sends nothing that a run would not, and says goodbye.
 
 use std::io;
+use std::sync::Arc;
 
 use load::{Load, Plan, Segment, StepOrder, Until};
 use net::clock;
 use net::poll::Events;
 use wire::Failure;
 
-use crate::books::{Cause, Ledger, Meter, Secrets, State, excerpt};
+use crate::books::{Cause, Ledger, LedgerOptions, Meter, Secrets, State, excerpt};
 use crate::clients::{LoadClient, Shared, Token};
 use crate::timing::{Due, Portion};
 
@@ -103,7 +104,9 @@ impl<'a> Probe<'a> {
         let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(1) };
         let order = StepOrder { index: 0, clients: 1, load, warmup: true };
         let meter = Meter::new(clock::monotonic_ns(), Secrets::new(&shared.wire, shared.segment));
-        let mut ledger = Ledger::new(meter, order, alone, plan.rooms.clone());
+        // Without the run's number: what other clients of the run hear of the probe is of another run.
+        let options = LedgerOptions { acks: shared.acks(), ..LedgerOptions::default() };
+        let mut ledger = Ledger::new(meter, plan.workload, alone, Arc::clone(&plan.rooms), options);
         ledger.start_step(order, 1);
         Ok(Self {
             client: LoadClient::default(),

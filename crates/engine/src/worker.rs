@@ -16,12 +16,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-use load::{Plan, Segment, StepOrder};
+use load::{Plan, Segment};
 use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 use wire::Reconnection;
 
-use crate::books::{Cause, Ledger, Meter, Pushes, Recorder, Secrets};
+use crate::books::{Cause, Ledger, LedgerOptions, Meter, Pushes, Recorder, Secrets};
 use crate::clients::{Clients, ClosedConnection, ConnectAttempt, Outcome, PUBLISHER, Shared, Token};
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
@@ -98,19 +98,27 @@ impl Worker {
         if plan.records_events {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
-        let ledger = Ledger::new(meter, StepOrder::IDLE, segment, Arc::clone(&plan.rooms))
-            .of_run(plan.run())
-            .of_acks(shared.acks())
-            .of_streams(shared.wire.stall_times())
-            .of_pushes(Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)))
-            .of_flapping(plan.flap.is_some())
-            .of_spoken_for(plan.publishing.is_some());
+        let options = LedgerOptions {
+            run: plan.run(),
+            acks: shared.acks(),
+            stall_times: shared.wire.stall_times(),
+            pushes: Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
+            is_flapping: plan.flap.is_some(),
+            are_spoken_for: plan.publishing.is_some(),
+            are_publishers: false,
+        };
+        let ledger = Ledger::new(meter, plan.workload, segment, Arc::clone(&plan.rooms), options);
         let publishers =
             plan.of_publishers().zip(plan.publishing.as_ref()).map(|(publisher_plan, publishing)| {
                 let shared = shared.of_publishers(&publisher_plan)?;
                 let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
-                let ledger = Ledger::new(meter, StepOrder::IDLE, segment, publisher_plan.rooms.clone());
-                let ledger = ledger.of_run(publisher_plan.run()).for_others();
+                let Plan { workload, rooms, .. } = &publisher_plan;
+                let options = LedgerOptions {
+                    run: publisher_plan.run(),
+                    are_publishers: true,
+                    ..LedgerOptions::default()
+                };
+                let ledger = Ledger::new(meter, *workload, segment, Arc::clone(rooms), options);
                 let (clients, timeout_ns) = (Clients::new(shared, ledger), plan.connecting.timeout_ns);
                 Ok::<_, io::Error>(Publishers::new(clients, publishing.share(segment), timeout_ns))
             });

@@ -15,40 +15,67 @@ use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, numbers_behind};
 use crate::events::{Entry, Kind};
 
-/// Everything that an event of one client can change, except its connection.
+/// Everything that events of one client can change, except its connection.
 pub(crate) struct Booking<'a> {
-    pub(crate) now_ns: u64,
-    pub(crate) worker: u16,
-    pub(crate) workers: u16,
-    pub(crate) workload: Workload,
-    pub(crate) acks: Acks,
-    pub(crate) client: u32,
-    /// The bytes that the event was read from.
-    pub(crate) heard: &'a [u8],
-    pub(crate) record: &'a mut Record,
-    pub(crate) ledger: &'a mut Ledger,
-    /// Set when the event ends the connection.
-    pub(crate) end: &'a mut Option<Cause>,
+    now_ns: u64,
+    /// Kinds of messages that the server acknowledges beside their copies.
+    acks: Acks,
+    client: u32,
+    /// The bytes that the events are read from.
+    heard: &'a [u8],
+    /// Age of these bytes.
+    reach: Reach,
+    record: &'a mut Record,
+    ledger: &'a mut Ledger,
+    /// The end of the connection, if an event ends it.
+    end: Option<Cause>,
     /// Answers that are not in the figures yet.
-    pub(crate) latency_run: LatencyRun,
+    latency_run: LatencyRun,
     /// True if the message in hand came in the same frame as the one before.
-    pub(crate) is_in_same_frame: bool,
-    /// Age of the bytes that the event was read from.
-    pub(crate) reach: Reach,
+    is_in_same_frame: bool,
 }
 
 /// Consecutive answers that took equally long, because they came in one read and their messages went out in
 /// one write.
 #[derive(Default)]
-pub(crate) struct LatencyRun {
+struct LatencyRun {
     service_ns: u64,
     rtt_ns: u64,
     answers: u64,
 }
 
-impl Booking<'_> {
+impl<'a> Booking<'a> {
+    /// A booking of what a client hears now.
+    #[inline]
+    pub(crate) fn new(client: u32, record: &'a mut Record, ledger: &'a mut Ledger, now_ns: u64) -> Self {
+        Self {
+            now_ns,
+            acks: ledger.acks,
+            client,
+            heard: b"",
+            reach: Reach::default(),
+            record,
+            ledger,
+            end: None,
+            latency_run: LatencyRun::default(),
+            is_in_same_frame: false,
+        }
+    }
+
+    /// Sets the bytes that the events are read from, and their age.
+    #[inline]
+    pub(crate) fn of_read(self, heard: &'a [u8], reach: Reach) -> Self {
+        Self { heard, reach, ..self }
+    }
+
+    /// Completes the figures. Returns why the connection is over, if an event ended it.
+    pub(crate) fn finish(mut self) -> Option<Cause> {
+        self.record_latency_run();
+        self.end
+    }
+
     /// Records the answers that are not in the figures yet.
-    pub(crate) fn finish(&mut self) {
+    fn record_latency_run(&mut self) {
         let LatencyRun { service_ns, rtt_ns, answers } = std::mem::take(&mut self.latency_run);
         if answers == 0 {
             return;
@@ -62,8 +89,10 @@ impl Booking<'_> {
 
     /// Books that the application has taken a message of this client, whatever became of the client's own
     /// connection.
-    pub(crate) fn published(&mut self, stamp: Stamp, bytes: u32) {
+    pub(crate) fn published(mut self, stamp: Stamp, bytes: u32) {
         self.ledger.meter.received_bytes += u64::from(bytes);
+        // A client that left in the meantime is owed nothing more.
+        self.acks = Acks::all(false);
         self.message(Role::Ack, stamp, bytes);
         self.finish();
     }
@@ -202,7 +231,7 @@ impl Booking<'_> {
             }
             return;
         };
-        match (self.workload, role) {
+        match (self.ledger.workload, role) {
             (Workload::Echo, Role::Echo) => _ = self.echo(stamp, number, bytes),
             (Workload::Echo, Role::Answer { status }) => {
                 if self.echo(stamp, number, bytes) {
@@ -234,7 +263,7 @@ impl Booking<'_> {
         self.ledger.meter.received_bytes += u64::from(bytes);
         if stamp.run != self.ledger.run {
             self.handle_other_run(stamp.sent_ns());
-        } else if stamp.worker >= self.workers {
+        } else if stamp.worker >= self.ledger.segment.workers {
             self.unexpected(stamp, bytes);
         } else if !self.ledger.handle_news(self.client, stamp, self.now_ns) {
             self.ledger.meter.counts.leaked += 1;
@@ -258,15 +287,15 @@ impl Booking<'_> {
     /// only knows which workers there are.
     #[inline]
     fn may_have_been_sent(&self, stamp: Stamp, number: u32) -> bool {
-        if stamp.worker != self.worker {
-            return stamp.worker < self.workers;
+        if stamp.worker != self.ledger.segment.worker {
+            return stamp.worker < self.ledger.segment.workers;
         }
         let sent = self.ledger.step.sent.get(number as usize);
         sent.is_some_and(|sent| sent.client == stamp.client)
     }
 
     fn is_own(&self, stamp: Stamp) -> bool {
-        stamp.worker == self.worker && stamp.client == self.client
+        stamp.worker == self.ledger.segment.worker && stamp.client == self.client
     }
 
     #[inline]
@@ -288,10 +317,9 @@ impl Booking<'_> {
 
     /// Books an answer. Returns whether it counts as received.
     fn echo(&mut self, stamp: Stamp, low: u32, bytes: u32) -> bool {
-        let echoes = &mut self.record.echoes;
+        let (is_own, echoes) = (self.is_own(stamp), &mut self.record.echoes);
         let number = echoes.widen(low, NUMBER_MASK);
         // An echo goes to its sender alone: another's number must not close a gap in this client's books.
-        let is_own = stamp.worker == self.worker && stamp.client == self.client;
         let answer = if is_own { echoes.handle(number) } else { Answer::Unexpected };
         match answer {
             Answer::Unexpected => {
@@ -317,7 +345,7 @@ impl Booking<'_> {
         let Some(low) = self.ledger.step.number(first.seq) else { return false };
         let is_of_run = first.run == self.ledger.run;
         let is_echo =
-            (self.workload, role) == (Workload::Echo, Role::Echo) && is_of_run && self.is_own(first);
+            (self.ledger.workload, role) == (Workload::Echo, Role::Echo) && is_of_run && self.is_own(first);
         // Across the wrap of the lower bits the numbers of a series would not be consecutive.
         if !is_echo || messages == 0 || messages - 1 > numbers_behind(low) {
             return false;
@@ -407,7 +435,7 @@ impl Booking<'_> {
                 return self.unexpected(stamp, bytes);
             }
             // The sender is one of the room's members at its own worker alone.
-            due -= u32::from(stamp.worker == self.worker);
+            due -= u32::from(stamp.worker == self.ledger.segment.worker);
         }
         let (Stamp { worker, client, .. }, sent_ns) = (stamp, stamp.sent_ns());
         let is_away = absence.is_some() || is_passing;
@@ -522,7 +550,7 @@ impl Booking<'_> {
         // Answers of one read share their times, so a histogram is updated once for a run of them and not for
         // each.
         if (self.latency_run.service_ns, self.latency_run.rtt_ns) != (service_ns, rtt_ns) {
-            self.finish();
+            self.record_latency_run();
             (self.latency_run.service_ns, self.latency_run.rtt_ns) = (service_ns, rtt_ns);
         }
         self.ledger.meter.outstanding.remove(awaited, self.now_ns.saturating_sub(self.reach.woken_ns));

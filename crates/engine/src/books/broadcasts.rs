@@ -288,11 +288,10 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use load::Workload;
-    use stats::Reach;
-    use wire::{Acks, Event, Role, Stamp};
+    use wire::{Event, Role, Stamp};
 
     use super::*;
-    use crate::books::booking::{Booking, LatencyRun};
+    use crate::books::booking::Booking;
     use crate::books::closing::tests::ledger;
     use crate::books::record::{Record, State};
 
@@ -424,24 +423,11 @@ mod tests {
 
     #[test]
     fn copies_of_unsent_broadcasts_are_unexpected() {
-        let mut ledger = ledger(2, None);
+        let mut ledger = ledger(Workload::Broadcast, 2, None);
         let mut sender = Record { state: State::Usable, ..Record::default() };
-        let (_, sent) = ledger.handle_sending(0, 0, &mut sender, Workload::Broadcast, 5_000, 5_000);
-        let mut booking = Booking {
-            now_ns: 20_000,
-            worker: 0,
-            workers: 1,
-            workload: Workload::Broadcast,
-            acks: Acks::all(true),
-            client: 1,
-            heard: b"",
-            record: &mut Record { state: State::Usable, ..Record::default() },
-            ledger: &mut ledger,
-            end: &mut None,
-            latency_run: LatencyRun::default(),
-            is_in_same_frame: false,
-            reach: Reach::default(),
-        };
+        let (_, sent) = ledger.handle_sending(0, &mut sender, 5_000, 5_000);
+        let mut receiver = Record { state: State::Usable, ..Record::default() };
+        let mut booking = Booking::new(1, &mut receiver, &mut ledger, 20_000);
         let others = [sent.after(1), Stamp { client: 1, ..sent }, Stamp { worker: 1, ..sent }];
         for stamp in [sent, sent.of_run(7)].into_iter().chain(others) {
             booking.handle(Event::Message { role: Role::Copy, stamp, bytes: 33 });

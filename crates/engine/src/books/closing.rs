@@ -2,9 +2,7 @@
 
 use std::iter;
 
-use load::Segment;
 use stats::Count;
-use wire::Acks;
 
 use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
@@ -14,13 +12,11 @@ use crate::messages::{SentBroadcast, Settled};
 const DEAF_TO_MIN: usize = 10;
 
 /// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the
-/// caller's to take. `acks` says which broadcasts the server acknowledges. `due_ns` says when a message was
+/// caller's to take. `due_ns` says when a message was
 /// due, by its sender's place among the senders and its number, where that is known without having been kept.
 pub(crate) fn close<C: AsMut<Record>>(
     ledger: &mut Ledger,
     clients: &mut [C],
-    segment: Segment,
-    acks: Acks,
     due_ns: impl Fn(usize, u32) -> Option<u64>,
     now_ns: u64,
 ) -> Settled {
@@ -29,9 +25,9 @@ pub(crate) fn close<C: AsMut<Record>>(
     // void here.
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
-    count_unacknowledged(ledger, clients, acks);
-    name_deaf(ledger, clients, segment, now_ns);
-    let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
+    count_unacknowledged(ledger, clients);
+    name_deaf(ledger, clients, now_ns);
+    let unanswered = charge_unanswered(ledger, clients, due_ns, now_ns);
     // Behind what is charged: an answer whose first event came is in the account by that.
     count_unended(ledger, clients, now_ns);
     let sent = ledger.sent();
@@ -42,7 +38,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     // An absence begins before it is noted.
     step.attendance.sort_by_key(|change| change.at_ns);
     Settled {
-        worker: segment.worker,
+        worker: ledger.segment.worker,
         unanswered,
         sent,
         tallies: step.broadcasts.finish(),
@@ -90,14 +86,15 @@ fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_n
 
 /// Counts the broadcasts whose acknowledgement the server still owes: to senders that were in the room when
 /// they sent and have kept their connection since, or for which publishers speak.
-fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], acks: Acks) {
+fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]) {
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, message) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
         let SentBroadcast { sent_ns, is_cut_off, .. } = message.times;
         let record = clients[message.client as usize].as_mut();
         let is_there = record.state == State::Usable && record.since_ns <= sent_ns && !is_cut_off;
         let kind = ledger.kind_of(message.client, number);
-        if acks.has(kind) && (is_there && !ledger.is_outside(number, message) || ledger.are_spoken_for) {
+        if ledger.acks.has(kind) && (is_there && !ledger.is_outside(number, message) || ledger.are_spoken_for)
+        {
             ledger.count(Count::Unacknowledged, kind, message.client);
         }
     }
@@ -107,7 +104,7 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
 /// Names the clients that got no copy although others got theirs: otherwise a server with one deaf receiver
 /// would pass for one that leaves out senders. Their own messages do not count, because a sender need not get
 /// its own copy.
-fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: Segment, now_ns: u64) {
+fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
     let sent = &ledger.step.sent;
     // With few messages a client may lack copies by chance; with several rooms nothing may have been said in
@@ -128,7 +125,7 @@ fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: 
     // If most hear nothing, the server sends nothing, and no client is to be singled out.
     for index in deaf.iter().copied().filter(|_| deaf.len() < hearing) {
         ledger.meter.error("no_copies", index, now_ns, || {
-            format!("client {} got none of the copies due to it", segment.number(index))
+            format!("client {} got none of the copies due to it", ledger.segment.number(index))
         });
     }
 }
@@ -138,7 +135,6 @@ fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: 
 fn charge_unanswered<C: AsMut<Record>>(
     ledger: &mut Ledger,
     clients: &mut [C],
-    segment: Segment,
     due_ns: impl Fn(usize, u32) -> Option<u64>,
     now_ns: u64,
 ) -> u64 {
@@ -150,7 +146,8 @@ fn charge_unanswered<C: AsMut<Record>>(
         if let Some(since_ns) = since_ns {
             let late_ns = now_ns.saturating_sub(since_ns);
             let kind = ledger.kind_of(index, number);
-            ledger.charge(index, kind, late_ns, now_ns, |entry| entry.message(segment.number(index), number));
+            let sender = ledger.segment.number(index);
+            ledger.charge(index, kind, late_ns, now_ns, |entry| entry.message(sender, number));
         }
     };
     let sent = std::mem::take(&mut ledger.step.sent);
@@ -183,14 +180,17 @@ fn charge_unanswered<C: AsMut<Record>>(
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use load::{Load, RoomKind, Rooms, SayKind, StepOrder, Workload};
+    use load::{Load, RoomKind, Rooms, SayKind, Segment, StepOrder, Workload};
+    use wire::Acks;
     use wire::people::Division;
 
     use super::*;
     use crate::books::broadcasts::Origin;
+    use crate::books::ledger::LedgerOptions;
     use crate::books::meter::{Meter, Secrets};
     use crate::books::record::State;
     use crate::books::step::Terms;
+    use crate::books::streamed::Streams;
 
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
     const MS: u64 = 1_000_000;
@@ -201,14 +201,14 @@ pub(super) mod tests {
         }
     }
 
-    pub(crate) fn ledger(clients: u32, storm_ns: Option<u64>) -> Ledger {
-        ledger_in(Rooms::default(), clients, storm_ns)
+    pub(crate) fn ledger(workload: Workload, clients: u32, storm_ns: Option<u64>) -> Ledger {
+        ledger_in(Rooms::default(), workload, clients, storm_ns)
     }
 
-    fn ledger_in(rooms: Rooms, clients: u32, storm_ns: Option<u64>) -> Ledger {
+    fn ledger_in(rooms: Rooms, workload: Workload, clients: u32, storm_ns: Option<u64>) -> Ledger {
         let order = StepOrder { index: 0, clients, load: Load::Hold { duration_ns: 1 }, warmup: false };
-        let mut ledger =
-            Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Arc::new(rooms));
+        let (meter, options) = (Meter::new(0, Secrets::of_one(Vec::new())), LedgerOptions::default());
+        let mut ledger = Ledger::new(meter, workload, ALONE, Arc::new(rooms), options);
         ledger.start_step(order, clients);
         ledger.usable = clients;
         let terms = Terms {
@@ -231,13 +231,13 @@ pub(super) mod tests {
 
     #[test]
     fn unanswered_messages_are_charged_once() {
-        let (mut ledger, mut records) = (ledger(2, None), records(2));
+        let (mut ledger, mut records) = (ledger(Workload::Echo, 2, None), records(2));
         for client in 0..2 {
-            ledger.handle_sending(0, client, &mut records[client as usize], Workload::Echo, MS, MS);
+            ledger.handle_sending(client, &mut records[client as usize], MS, MS);
         }
         ledger.give_up_overdue(0, &mut records[0], 2 * MS, 3 * MS);
         assert_eq!(ledger.freed, [(0, 1)]);
-        let settled = close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 5 * MS);
+        let settled = close(&mut ledger, &mut records, |_, _| None, 5 * MS);
         assert_eq!(settled.unanswered, 2);
         let rtt = &ledger.meter.figures.rtt;
         assert_eq!(rtt.count(), 2, "one when it was given up, one now");
@@ -246,36 +246,37 @@ pub(super) mod tests {
 
     #[test]
     fn lost_clients_leave_nothing_outstanding() {
-        let (mut ledger, mut records) = (ledger(2, None), records(2));
+        let (mut ledger, mut records) = (ledger(Workload::Echo, 2, None), records(2));
         let terms = ledger.step.terms.expect("it has begun");
         ledger.step.terms = Some(Terms { awaits: false, ..terms });
         for client in 0..2 {
-            ledger.handle_sending(0, client, &mut records[client as usize], Workload::Echo, MS, MS);
+            ledger.handle_sending(client, &mut records[client as usize], MS, MS);
         }
         for (client, lost_ns) in [(0, 3 * MS), (1, 5 * MS)] {
             let cause = crate::books::cause::Cause::Unread;
-            ledger.handle_loss(client, &mut records[client as usize], cause, Workload::Echo, lost_ns);
+            ledger.handle_loss(client, &mut records[client as usize], cause, lost_ns);
         }
         assert_eq!(ledger.meter.outstanding.take(9 * MS), 4 * MS, "until the second was lost");
     }
 
     #[test]
     fn withdrawn_messages_are_in_no_book() {
-        let (mut ledger, mut records) = (ledger(1, None), records(1));
-        let (number, _) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
-        ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
-        let settled = close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 2 * MS);
+        let (mut ledger, mut records) = (ledger(Workload::Broadcast, 1, None), records(1));
+        let (number, _) = ledger.handle_sending(0, &mut records[0], MS, MS);
+        ledger.take_back(0, &mut records[0], MS, MS);
+        let settled = close(&mut ledger, &mut records, |_, _| None, 2 * MS);
         assert_eq!((number, settled.unanswered, settled.sent.len()), (0, 0, 0));
         assert_eq!((ledger.step.messages_sent, ledger.meter.errors.get("unsent").unwrap().count), (0, 1));
     }
 
     #[test]
     fn withdrawn_unanswered_messages_free_no_slot() {
-        let (mut ledger, mut records) = (ledger(1, None).of_acks(Acks::all(false)), records(1));
+        let (mut ledger, mut records) = (ledger(Workload::Broadcast, 1, None), records(1));
+        ledger.acks = Acks::all(false);
         ledger.local_rooms = load::LocalRooms::new(Arc::new(load::Rooms::default().to_others()), ALONE);
         records[0].awaiting.push(MS, 1);
-        ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
-        ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
+        ledger.handle_sending(0, &mut records[0], MS, MS);
+        ledger.take_back(0, &mut records[0], MS, MS);
         assert_eq!(records[0].awaiting.iter().collect::<Vec<_>>(), [MS], "another message's");
     }
 
@@ -284,10 +285,10 @@ pub(super) mod tests {
         let say = |share| SayKind { name: String::new(), room: 0, to_others: false, share };
         let kinds = vec![RoomKind { name: String::new(), division: Division::ONE }];
         let rooms = Rooms::several(kinds, vec![say(1), say(3)], Vec::new()).expect("two kinds");
-        let (mut ledger, mut records) = (ledger_in(rooms, 1, None), records(1));
+        let (mut ledger, mut records) = (ledger_in(rooms, Workload::Broadcast, 1, None), records(1));
         let mut of_kinds = [0; 2];
         for _ in 0..8 {
-            let (number, _) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+            let (number, _) = ledger.handle_sending(0, &mut records[0], MS, MS);
             of_kinds[ledger.kind_of(0, number)] += 1;
         }
         assert!(of_kinds.iter().all(|&messages| messages > 0), "{of_kinds:?}");
@@ -296,41 +297,42 @@ pub(super) mod tests {
             let since_ns = records[0].awaiting.give_up(2 * MS).expect("it is awaited");
             ledger.give_up(0, since_ns, 3 * MS);
         }
-        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 5 * MS);
+        close(&mut ledger, &mut records, |_, _| None, 5 * MS);
         assert_eq!([0, 1].map(|kind| ledger.meter.say(kind).expect("two kinds").rtt.count()), of_kinds);
     }
 
     #[test]
     fn answers_of_an_earlier_connection_broke_off() {
-        let (mut ledger, mut records) = (ledger(3, None).of_streams(Some(3)), records(3));
+        let (mut ledger, mut records) = (ledger(Workload::Echo, 3, None), records(3));
+        ledger.streams = Streams::new(3);
         for client in 0..3 {
             let record = &mut records[client as usize];
-            let (_, stamp) = ledger.handle_sending(0, client, record, Workload::Echo, MS, MS);
+            let (_, stamp) = ledger.handle_sending(client, record, MS, MS);
             ledger.streams.begin(client, stamp, 2 * MS);
         }
         (records[0].since_ns, records[1].since_ns, records[2].state) = (2 * MS, 3 * MS, State::Vacant);
-        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 5 * MS);
+        close(&mut ledger, &mut records, |_, _| None, 5 * MS);
         assert_eq!((ledger.meter.counts.unended, ledger.meter.counts.broken_off), (1, 2));
     }
 
     #[test]
     fn acknowledgements_are_owed_to_present_clients() {
-        let (mut ledger, mut records) = (ledger(3, None), records(3));
+        let (mut ledger, mut records) = (ledger(Workload::Broadcast, 3, None), records(3));
         for client in 0..3 {
-            ledger.handle_sending(0, client, &mut records[client as usize], Workload::Broadcast, MS, MS);
+            ledger.handle_sending(client, &mut records[client as usize], MS, MS);
         }
         (ledger.step.sent[0].acknowledged, records[1].state) = (true, State::Vacant);
-        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 2 * MS);
+        close(&mut ledger, &mut records, |_, _| None, 2 * MS);
         assert_eq!(ledger.meter.counts.unacknowledged, 1, "the third's alone");
     }
 
     /// In the next step's books, such an answer would be more than was sent there.
     #[test]
     fn answers_to_settled_steps_are_not_booked() {
-        let (mut ledger, mut records) = (ledger(1, None), records(1));
-        let (number, stamp) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+        let (mut ledger, mut records) = (ledger(Workload::Broadcast, 1, None), records(1));
+        let (number, stamp) = ledger.handle_sending(0, &mut records[0], MS, MS);
         assert_eq!(ledger.step.number(stamp.seq), Some(number));
-        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 2 * MS);
+        close(&mut ledger, &mut records, |_, _| None, 2 * MS);
         assert_eq!(ledger.step.number(stamp.seq), None);
         let next = StepOrder { index: ledger.step.order.index + 1, ..ledger.step.order };
         for _ in 0..2 {
@@ -343,9 +345,9 @@ pub(super) mod tests {
     #[test]
     fn connections_that_answered_before_are_slow() {
         const S: u64 = 1_000 * MS;
-        let (mut ledger, mut records) = (ledger(2, None), records(2));
+        let (mut ledger, mut records) = (ledger(Workload::Broadcast, 2, None), records(2));
         let mut broadcast = |ledger: &mut Ledger| {
-            ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+            ledger.handle_sending(0, &mut records[0], MS, MS);
             let (member, origin) = (
                 ledger.local_rooms.kind_of_rooms(0).member(1, 0),
                 Origin {
@@ -364,8 +366,8 @@ pub(super) mod tests {
         broadcast(&mut ledger);
         assert_eq!((ledger.unheeded(4 * S), ledger.unheeded(6 * S)), (None, Some(0)));
         let mut leaver = Record { state: State::Usable, ..Record::default() };
-        ledger.handle_sending(0, 1, &mut leaver, Workload::Broadcast, MS, MS);
-        ledger.handle_parting(1, &mut leaver, Workload::Broadcast, 2 * MS);
+        ledger.handle_sending(1, &mut leaver, MS, MS);
+        ledger.handle_parting(1, &mut leaver, 2 * MS);
         assert_eq!(ledger.unheeded(6 * S), Some(0), "who leaves without an answer has had none");
         ledger.step.sent[0].acknowledged = true;
         assert_eq!(ledger.unheeded(6 * S), None);
@@ -377,11 +379,11 @@ pub(super) mod tests {
 
     #[test]
     fn missing_returns_count_as_long_as_the_storm() {
-        let (mut ledger, mut records) = (ledger(2, Some(10 * MS)), records(2));
+        let (mut ledger, mut records) = (ledger(Workload::Echo, 2, Some(10 * MS)), records(2));
         ledger.handle_storm_loss(0, &mut records[0], 10 * MS);
         ledger.handle_storm_loss(1, &mut records[1], 30 * MS);
         ledger.handle_usable(0, &mut records[0], 15 * MS);
-        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 40 * MS);
+        close(&mut ledger, &mut records, |_, _| None, 40 * MS);
         let recovery = &ledger.meter.figures.recovery;
         assert_eq!((recovery.count(), ledger.meter.counts.not_back), (2, 1));
         assert!(recovery.max_ns() >= 29 * MS, "from the storm on, not from its own loss");

@@ -25,10 +25,43 @@ use crate::messages::{RoleDelta, SentBroadcast};
 /// expected.
 const UNHEEDED_NS: u64 = 5_000_000_000;
 
+/// Properties of a run that its books depend on.
+pub(crate) struct LedgerOptions {
+    /// The run's number in its stamps.
+    pub(crate) run: u16,
+    /// Kinds of messages that the server acknowledges to their senders.
+    pub(crate) acks: Acks,
+    /// Median gaps that make a stall, where answers come in pieces.
+    pub(crate) stall_times: Option<u64>,
+    /// The pushes that the app looks for.
+    pub(crate) pushes: Option<Pushes>,
+    /// True if clients may lose their connections on purpose, and reconnect.
+    pub(crate) is_flapping: bool,
+    /// True if publishers send these clients' messages.
+    pub(crate) are_spoken_for: bool,
+    /// True if these clients are the publishers, and report outcomes to other clients.
+    pub(crate) are_publishers: bool,
+}
+
+impl Default for LedgerOptions {
+    fn default() -> Self {
+        Self {
+            run: 0,
+            acks: Acks::all(true),
+            stall_times: None,
+            pushes: None,
+            is_flapping: false,
+            are_spoken_for: false,
+            are_publishers: false,
+        }
+    }
+}
+
 /// Shared state of a worker's clients.
 pub(crate) struct Ledger {
     /// The run's number in its stamps.
     pub(crate) run: u16,
+    pub(crate) workload: Workload,
     pub(crate) segment: Segment,
     pub(crate) local_rooms: LocalRooms,
     pub(crate) step: Step,
@@ -45,7 +78,7 @@ pub(crate) struct Ledger {
     /// True if a sender was answered in an earlier step: the server can.
     was_heeded: bool,
     /// Kinds of messages that the server acknowledges to their senders.
-    acks: Acks,
+    pub(super) acks: Acks,
     /// Clients usable now.
     pub(crate) usable: u32,
     /// Slow clients among the usable ones.
@@ -58,52 +91,34 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// A ledger without a step, for the worker of this segment.
-    pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Arc<Rooms>) -> Self {
-        let meter = meter.of_kinds(rooms.says().len(), rooms.roles().len());
+    pub(crate) fn new(
+        meter: Meter,
+        workload: Workload,
+        segment: Segment,
+        rooms: Arc<Rooms>,
+        options: LedgerOptions,
+    ) -> Self {
         let memberships = Memberships::of(&rooms).map(Box::new);
-        let has_leavers = memberships.is_some();
-        let (step, freed, local_rooms) =
-            (Step::new(idle, has_leavers), Vec::new(), LocalRooms::new(rooms, segment));
-        let (are_spoken_for, was_heeded, relayed, usable, slow) = (false, false, None, 0, 0);
-        let acks = Acks::all(true);
+        let has_leavers = memberships.is_some() || options.is_flapping;
         Self {
-            run: 0,
+            run: options.run,
+            workload,
             segment,
-            local_rooms,
-            step,
-            meter,
+            step: Step::new(StepOrder::IDLE, has_leavers),
+            meter: meter.of_kinds(rooms.says().len(), rooms.roles().len()),
+            local_rooms: LocalRooms::new(rooms, segment),
             memberships,
-            streams: Streams::default(),
-            pushes: None,
+            streams: Streams::new(options.stall_times.unwrap_or(0)),
+            pushes: options.pushes.map(Box::new),
             has_leavers,
-            are_spoken_for,
-            was_heeded,
-            acks,
-            usable,
-            slow,
-            relayed,
-            freed,
+            are_spoken_for: options.are_spoken_for,
+            was_heeded: false,
+            acks: options.acks,
+            usable: 0,
+            slow: 0,
+            relayed: options.are_publishers.then(Vec::new),
+            freed: Vec::new(),
         }
-    }
-
-    /// Sets the number of the run.
-    pub(crate) fn of_run(self, run: u16) -> Self {
-        Self { run, ..self }
-    }
-
-    /// Says whether clients may lose their connections and reconnect.
-    pub(crate) fn of_flapping(self, is_flapping: bool) -> Self {
-        Self { has_leavers: self.has_leavers || is_flapping, ..self }
-    }
-
-    /// Sets the pushes that the app looks for: what the server says by itself.
-    pub(crate) fn of_pushes(self, pushes: Option<Pushes>) -> Self {
-        Self { pushes: pushes.map(Box::new), ..self }
-    }
-
-    /// Sets how many median gaps make a stall, where answers come in pieces.
-    pub(crate) fn of_streams(self, stall_times: Option<u64>) -> Self {
-        Self { streams: Streams::new(stall_times.unwrap_or(0)), ..self }
     }
 
     /// Books a push of the server.
@@ -129,27 +144,11 @@ impl Ledger {
         }
     }
 
-    /// Says whether publishers may speak for these clients.
-    pub(crate) fn of_spoken_for(self, are_spoken_for: bool) -> Self {
-        Self { are_spoken_for, ..self }
-    }
-
-    /// Sets which kinds of messages are acknowledged.
-    pub(crate) fn of_acks(self, acks: Acks) -> Self {
-        Self { acks, ..self }
-    }
-
     /// Returns whether the server answers the sender of a message of this kind: by an acknowledgement or its
     /// own copy.
     #[inline]
     pub(crate) fn is_answered(&self, kind: usize) -> bool {
         self.acks.has(kind) || self.local_rooms.say(kind).hears_itself()
-    }
-
-    /// Makes this the ledger of publishers, which send other clients' messages and report the outcomes to
-    /// them.
-    pub(crate) fn for_others(self) -> Self {
-        Self { relayed: Some(Vec::new()), ..self }
     }
 
     /// Returns whether there is news for the pace: messages that are no longer awaited, or clients that have
@@ -249,13 +248,12 @@ impl Ledger {
     #[inline]
     pub(crate) fn handle_sending(
         &mut self,
-        worker: u16,
         client: u32,
         record: &mut Record,
-        workload: Workload,
         intended_ns: u64,
         now_ns: u64,
     ) -> (u32, Stamp) {
+        let (workload, worker) = (self.workload, self.segment.worker);
         let number = match workload {
             Workload::Echo => record.echoes.send(1),
             Workload::Broadcast => self.step.sent.len() as u32,
@@ -333,16 +331,9 @@ impl Ledger {
     /// Takes a message out of the books whose connection turned out to be gone: the kernel took nothing of
     /// it, so no client can have it.
     #[cold]
-    pub(crate) fn take_back(
-        &mut self,
-        client: u32,
-        record: &mut Record,
-        workload: Workload,
-        intended_ns: u64,
-        now_ns: u64,
-    ) {
+    pub(crate) fn take_back(&mut self, client: u32, record: &mut Record, intended_ns: u64, now_ns: u64) {
         let mut is_answered = true;
-        match workload {
+        match self.workload {
             Workload::Echo => record.echoes.take_back(),
             Workload::Broadcast => {
                 self.step.sent.pop();

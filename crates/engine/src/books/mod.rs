@@ -25,12 +25,12 @@ mod relayed;
 mod step;
 mod streamed;
 
-pub(crate) use booking::{Booking, LatencyRun};
+pub(crate) use booking::Booking;
 pub use broadcasts::BROADCASTS_PER_WORKER_MAX;
 pub(crate) use cause::Cause;
 pub(crate) use closing::close;
 pub(crate) use excerpt::excerpt;
-pub(crate) use ledger::Ledger;
+pub(crate) use ledger::{Ledger, LedgerOptions};
 pub(crate) use meter::{Meter, Secrets};
 pub(crate) use pushes::Pushes;
 pub(crate) use record::{Record, State};

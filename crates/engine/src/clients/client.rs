@@ -7,7 +7,7 @@ use net::poll::Event;
 use net::tls::{Tls, TlsError};
 use wire::{Passage, Sending, Stamp, StreamId};
 
-use crate::books::{self, Booking, Cause, LatencyRun, Ledger, Meter, Record, State};
+use crate::books::{self, Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
 use crate::clients::shared::{SAID_BYTES_MAX, Shared, Staged, Token};
 use crate::clients::streams::{StreamCommand, Streams};
@@ -330,10 +330,8 @@ impl LoadClient {
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        let acks = shared.acks();
         let reach = shared.reach();
-        let Shared { wire, read, plain, output, segment, workload, now_ns, said, .. } = shared;
-        let mut end = None;
+        let Shared { wire, read, plain, output, segment, now_ns, said, .. } = shared;
         let bytes = match input {
             Input::Plain => plain.as_slice(),
             Input::Bytes(received) => &read[..received],
@@ -342,21 +340,7 @@ impl LoadClient {
         if let Some(said) = said {
             said.extend(bytes.iter().take(SAID_BYTES_MAX.saturating_sub(said.len())));
         }
-        let mut booking = Booking {
-            now_ns: *now_ns,
-            worker: segment.worker,
-            workers: segment.workers,
-            workload: *workload,
-            acks,
-            client: token.client,
-            heard: bytes,
-            record: &mut self.record,
-            ledger,
-            end: &mut end,
-            latency_run: LatencyRun::default(),
-            is_in_same_frame: false,
-            reach,
-        };
+        let mut booking = Booking::new(token.client, &mut self.record, ledger, *now_ns).of_read(bytes, reach);
         let was_logging_in = self.session.is_logging_in();
         let on = &mut |event| booking.handle(event);
         let io = &mut output.of(segment.number(token.client));
@@ -371,7 +355,7 @@ impl LoadClient {
                 Ok(())
             }
         };
-        booking.finish();
+        let end = booking.finish();
         let reason = output.take_reason();
         if let Some(cause @ Cause::Closed(_)) = end {
             ledger.meter.hear(cause.kind(), token.client, &reason);
@@ -443,7 +427,7 @@ impl LoadClient {
         ledger: &mut Ledger,
         shared: &mut Shared,
     ) -> Result<(), Unsent> {
-        let (workload, sender) = (shared.workload, shared.number(index));
+        let sender = shared.number(index);
         // What another client's connection ended with, should this write be the end of this one.
         shared.silent_ns = None;
         // Figures get it once the write has succeeded: what the kernel refused is taken back, newest first,
@@ -479,7 +463,7 @@ impl LoadClient {
                 let each = |staged: Staged| staged.numbers.map(move |_| staged.intended_ns);
                 let mut messages = 0;
                 for intended_ns in staged.drain(..).rev().flat_map(each) {
-                    ledger.take_back(index, &mut self.record, workload, intended_ns, now_ns);
+                    ledger.take_back(index, &mut self.record, intended_ns, now_ns);
                     messages += 1;
                 }
                 Err(Unsent { messages, cause: Some(cause) })
@@ -500,13 +484,13 @@ impl LoadClient {
         ledger: &mut Ledger,
         shared: &mut Shared,
     ) -> Option<Staged> {
-        let (workload, worker, sender) = (shared.workload, shared.segment.worker, shared.number(index));
-        let kind = match workload {
+        let sender = shared.number(index);
+        let kind = match ledger.workload {
             Workload::Echo => wire::Kind::Echo,
             Workload::Broadcast => wire::Kind::Broadcast,
         };
         let (record, wire) = (&mut self.record, &shared.wire);
-        let (number, stamp) = ledger.handle_sending(worker, index, record, workload, intended_ns, now_ns);
+        let (number, stamp) = ledger.handle_sending(index, record, intended_ns, now_ns);
         let unix_ns = wire.unix_ns_of(stamp).unwrap_or_default();
         let before = shared.output.len();
         let mut more = 0;

@@ -17,9 +17,9 @@ use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use stats::Reach;
-use wire::{Acks, Reconnection, RequestOutcome, Sending, Stamp};
+use wire::{Reconnection, RequestOutcome, Sending, Stamp};
 
-use crate::books::{Booking, Cause, LatencyRun, Ledger, State};
+use crate::books::{Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
 use crate::timing::{Portion, Presence};
 
@@ -346,9 +346,8 @@ impl Clients {
 
     /// Books a client's next message, due at `intended_ns`, which a publisher is about to send.
     pub(crate) fn handle_sending(&mut self, index: u32, intended_ns: u64, now_ns: u64) -> Stamp {
-        let Shared { segment, workload, .. } = self.shared;
         let record = &mut self.all[index as usize].record;
-        self.ledger.handle_sending(segment.worker, index, record, workload, intended_ns, now_ns).1
+        self.ledger.handle_sending(index, record, intended_ns, now_ns).1
     }
 
     /// The number in the run of the client that a message belongs to.
@@ -395,24 +394,9 @@ impl Clients {
     /// Books a client's message that the application has taken. `reach` is how long the answer has been
     /// there.
     pub(crate) fn book_published(&mut self, stamp: Stamp, bytes: u32, reach: Reach, now_ns: u64) {
-        let Self { all, shared: Shared { segment, workload, .. }, ledger, .. } = self;
-        let mut booking = Booking {
-            now_ns,
-            worker: segment.worker,
-            workers: segment.workers,
-            workload: *workload,
-            // A client that left in the meantime is owed nothing more.
-            acks: Acks::all(false),
-            client: stamp.client,
-            heard: b"",
-            record: &mut all[stamp.client as usize].record,
-            ledger,
-            end: &mut None,
-            latency_run: LatencyRun::default(),
-            is_in_same_frame: false,
-            reach,
-        };
-        booking.published(stamp, bytes);
+        let record = &mut self.all[stamp.client as usize].record;
+        let booking = Booking::new(stamp.client, record, &mut self.ledger, now_ns);
+        booking.of_read(b"", reach).published(stamp, bytes);
     }
 
     /// Books a client's message that could not be sent.
@@ -468,8 +452,7 @@ impl Clients {
                 if let Some(silent_ns) = silent_ns.filter(|_| !client.record.is_slow) {
                     self.ledger.meter.figures.silence.record_ns(silent_ns);
                 }
-                let workload = self.shared.workload;
-                self.ledger.handle_loss(index, &mut client.record, cause, workload, now_ns);
+                self.ledger.handle_loss(index, &mut client.record, cause, now_ns);
                 ClosedConnection::Usable(reconnection)
             }
         }
@@ -478,7 +461,7 @@ impl Clients {
     /// Has a usable client say goodbye in mid-step. Returns whether its connection is over with that.
     pub(crate) fn part_with(&mut self, index: u32, now_ns: u64) -> bool {
         let client = &mut self.all[index as usize];
-        self.ledger.handle_parting(index, &mut client.record, self.shared.workload, now_ns);
+        self.ledger.handle_parting(index, &mut client.record, now_ns);
         client.close(index, &mut self.shared, &mut self.ledger.meter);
         client.record.state == State::Vacant
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
-use load::{Plan, Segment, Slow, Workload};
+use load::{Plan, Segment, Slow};
 use net::clock;
 use net::poll::{Interest, Poller};
 use net::socket::{Addr, Socket};
@@ -100,7 +100,6 @@ pub(crate) struct Shared {
     /// The run's own server, and the servers that clients log in at.
     servers: Vec<Server>,
     local_addrs: Vec<IpAddr>,
-    pub(crate) workload: Workload,
     pub(crate) segment: Segment,
     pub(crate) slow: Option<Slow>,
     /// True if clients that flap go on with their sessions.
@@ -157,7 +156,6 @@ impl Shared {
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
             servers,
             local_addrs: plan.connecting.local_addrs.clone(),
-            workload: plan.workload,
             segment,
             slow: plan.slow,
             resumes: plan.flap.is_some_and(|flap| flap.resumes),

@@ -293,10 +293,9 @@ impl Worker {
         if let Some(publishers) = &mut self.publishers {
             publishers.end_step();
         }
-        let acks = self.clients.shared.acks();
         let (ledger, clients) = self.clients.books();
         ledger.meter.counts.connecting += connecting;
-        let settled = books::close(ledger, clients, self.segment, acks, due_ns, now_ns);
+        let settled = books::close(ledger, clients, due_ns, now_ns);
         ledger.meter.flush_events();
         // After `close`, which still counts: the last delta goes with the books, not before them.
         self.reporter.hand_over();

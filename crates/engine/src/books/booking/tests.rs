@@ -11,28 +11,14 @@ const DUE_NS: [u64; 8] = [5_000, 5_000, 5_000, 9_000, 9_000, 9_000, 9_000, 9_000
 
 /// The books of a client after these answers, with its first three messages given up.
 fn booked(answers: impl IntoIterator<Item = Event>) -> String {
-    let mut ledger = ledger(1, None);
+    let mut ledger = ledger(Workload::Echo, 1, None);
     let mut record = Record { state: State::Usable, ..Record::default() };
     for due_ns in DUE_NS {
-        ledger.handle_sending(0, 0, &mut record, Workload::Echo, due_ns, due_ns);
+        ledger.handle_sending(0, &mut record, due_ns, due_ns);
     }
     ledger.give_up_overdue(0, &mut record, 6_000, 7_000);
     ledger.freed.clear();
-    let mut booking = Booking {
-        now_ns: 20_000,
-        worker: 0,
-        workers: 1,
-        workload: Workload::Echo,
-        acks: Acks::all(false),
-        client: 0,
-        heard: b"",
-        record: &mut record,
-        ledger: &mut ledger,
-        end: &mut None,
-        latency_run: LatencyRun::default(),
-        is_in_same_frame: false,
-        reach: Reach::default(),
-    };
+    let mut booking = Booking::new(0, &mut record, &mut ledger, 20_000);
     for answer in answers {
         booking.handle(answer);
     }

@@ -90,14 +90,7 @@ impl Ledger {
     }
 
     /// Books that a usable client has lost its connection.
-    pub(crate) fn handle_loss(
-        &mut self,
-        client: u32,
-        record: &mut Record,
-        cause: Cause,
-        workload: Workload,
-        now_ns: u64,
-    ) {
+    pub(crate) fn handle_loss(&mut self, client: u32, record: &mut Record, cause: Cause, now_ns: u64) {
         let kind = if record.is_slow { "slow_dropped" } else { cause.kind() };
         self.meter.note_detailed(Entry::new(Kind::Close, now_ns, client), kind);
         if record.is_slow {
@@ -111,7 +104,7 @@ impl Ledger {
         }
         self.handle_absence(client, record, None, now_ns);
         // Before the answers are given up: that sets to 0 the count that is read here.
-        self.handle_gone(record, workload, now_ns);
+        self.handle_gone(record, now_ns);
         self.give_up_own(client, record, now_ns);
         if self.step.has_storm() {
             record.lost_ns = now_ns;
@@ -120,11 +113,11 @@ impl Ledger {
 
     /// Stops waiting for what a client owed, or was owed, that has lost its connection under load, unless
     /// another takes its place.
-    fn handle_gone(&mut self, record: &Record, workload: Workload, now_ns: u64) {
+    fn handle_gone(&mut self, record: &Record, now_ns: u64) {
         if self.step.terms.is_none() || self.step.is_settled || self.step.has_returns() {
             return;
         }
-        let owed = match workload {
+        let owed = match self.workload {
             Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
             Workload::Broadcast if self.are_spoken_for => 0,
             Workload::Broadcast => u64::from(record.unacknowledged),
@@ -202,18 +195,12 @@ impl Ledger {
     /// Books that a usable client leaves in mid-step. What is under way to it is in flight for ever, neither
     /// received nor missing, and the answers it waited for count as at least as late as they are now, unless
     /// others bring them.
-    pub(crate) fn handle_parting(
-        &mut self,
-        client: u32,
-        record: &mut Record,
-        workload: Workload,
-        now_ns: u64,
-    ) {
+    pub(crate) fn handle_parting(&mut self, client: u32, record: &mut Record, now_ns: u64) {
         // Another client, which was never there, takes its place.
         record.was_usable = false;
         let awaited = record.awaiting.iter().count();
         self.give_up_own(client, record, now_ns);
-        match workload {
+        match self.workload {
             Workload::Echo => self.meter.counts.in_flight += record.echoes.abandon(),
             Workload::Broadcast => {
                 if !self.are_spoken_for {

@@ -218,7 +218,7 @@ impl Ledger {
 mod tests {
     use std::sync::Arc;
 
-    use load::{LocalMember, LocalRooms, RoomKind, Rooms, SayKind};
+    use load::{LocalMember, LocalRooms, RoomKind, Rooms, SayKind, Workload};
     use wire::people::Division;
 
     use super::*;
@@ -234,7 +234,7 @@ mod tests {
         let say = |name: &str, room| SayKind { name: name.into(), room, to_others: false, share: 1 };
         let says = vec![say("note", 0), say("line", 1), say("typing", 1)];
         let rooms = Rooms::several(vec![kind("own"), kind("hall")], says, Vec::new()).unwrap();
-        let mut ledger = ledger(4, None);
+        let mut ledger = ledger(Workload::Broadcast, 4, None);
         ledger.local_rooms = LocalRooms::new(Arc::new(rooms), ledger.segment);
         ledger.local_rooms.start_step(4, 4);
         ledger.step.broadcasts = Broadcasts::new(true);
