@@ -1,6 +1,6 @@
 //! Messages due in one turn of the loop, client by client: the messages of one client go out in one write.
 
-use crate::timing::{Next, Pace};
+use crate::timing::pace::{Next, Pace};
 
 /// Most messages that are sent before something is read again: about a millisecond's work.
 const MESSAGES_MAX: usize = 1024;
@@ -20,6 +20,21 @@ pub(crate) struct Due {
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     due: Vec<Due>,
+}
+
+/// Why a batch takes no more messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BatchEnd {
+    /// It is full, and more may be due.
+    Full,
+    /// The step has no room for another message.
+    StepFull,
+    /// Nothing more is due before this moment.
+    At(u64),
+    /// Nothing more is due until an answer frees a slot.
+    Wait,
+    /// The step's last message is taken.
+    Over,
 }
 
 /// One client's due messages, to be taken one by one.
@@ -81,29 +96,30 @@ impl Iterator for Portion<'_> {
 }
 
 impl Batch {
-    /// Takes what is due at `now_ns`, `room` messages at the most. Returns why it took no more, or `None` if
-    /// there may be more.
+    /// Takes what is due at `now_ns`, `room` messages at the most.
     pub(crate) fn gather(
         &mut self,
         pace: &mut Pace,
         now_ns: u64,
         room: usize,
         takes: impl Fn(u32, u32) -> u32,
-    ) -> Option<Next> {
+    ) -> BatchEnd {
         self.due.clear();
-        let (mut end, mut left) = (None, room.min(MESSAGES_MAX) as u32);
-        while left > 0 {
+        let mut left = room.min(MESSAGES_MAX) as u32;
+        let end = loop {
+            if left == 0 {
+                break if room == 0 { BatchEnd::StepFull } else { BatchEnd::Full };
+            }
             match pace.poll(now_ns, left, &takes) {
                 Next::Send { client, intended_ns, messages } => {
                     self.due.push(Due::new(client, intended_ns, messages));
                     left -= messages;
                 }
-                other => {
-                    end = Some(other);
-                    break;
-                }
+                Next::At(at_ns) => break BatchEnd::At(at_ns),
+                Next::Wait => break BatchEnd::Wait,
+                Next::Over => break BatchEnd::Over,
             }
-        }
+        };
         // An open loop gives each client its turn before one has another: if none has, there is nothing to
         // put together.
         if let Some((first, others)) = self.due.split_first()
@@ -154,7 +170,7 @@ mod tests {
         let all = LocalSenders { share: 1.0, part, clients: vec![7, 8] };
         let mut pace = Pace::new(&order, all.clone(), vec![all], 0, 0);
         let mut batch = Batch::default();
-        assert_eq!(batch.gather(&mut pace, 5, 99, |_, messages| messages), Some(Next::Wait));
+        assert_eq!(batch.gather(&mut pace, 5, 99, |_, messages| messages), BatchEnd::Wait);
         let due = batch.take();
         let mut portions: Vec<_> = Batch::portions(&due).collect();
         portions.sort_by_key(|(client, _)| *client);
@@ -178,15 +194,12 @@ mod tests {
             batch.put_back(due);
             seen
         };
-        assert_eq!(batch.gather(&mut pace, 2_000_000, 99, |_, messages| messages), Some(Next::At(3_000_000)));
+        assert_eq!(batch.gather(&mut pace, 2_000_000, 99, |_, messages| messages), BatchEnd::At(3_000_000));
         assert_eq!(gathered(&mut batch), [(7, 0), (8, 1), (9, 2)]);
-        assert_eq!(
-            batch.gather(&mut pace, 9_000_000, 5, |_, messages| messages),
-            None,
-            "there is no room for more"
-        );
+        assert_eq!(batch.gather(&mut pace, 9_000_000, 5, |_, messages| messages), BatchEnd::Full);
         assert_eq!(gathered(&mut batch), [(7, 3), (7, 6), (8, 4), (8, 7), (9, 5)]);
-        assert_eq!(batch.gather(&mut pace, 9_000_000, 5, |_, messages| messages), Some(Next::At(10_000_000)));
+        assert_eq!(batch.gather(&mut pace, 9_000_000, 5, |_, messages| messages), BatchEnd::At(10_000_000));
         assert_eq!(gathered(&mut batch), [(9, 8), (7, 9)]);
+        assert_eq!(batch.gather(&mut pace, 9_000_000, 0, |_, messages| messages), BatchEnd::StepFull);
     }
 }

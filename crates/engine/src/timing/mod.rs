@@ -18,10 +18,10 @@ mod slow_readers;
 mod storm;
 mod visits;
 
-pub(crate) use batch::{Batch, Due, Portion};
+pub(crate) use batch::{Batch, BatchEnd, Due, Portion};
 pub(crate) use disruptions::{ConnectionAction, Disruptions};
 pub(crate) use flap::Presence;
 pub(crate) use growth::Growth;
-pub(crate) use pace::{LocalSenders, Next, Pace};
+pub(crate) use pace::{LocalSenders, Pace};
 pub(crate) use slow_readers::SlowReaders;
 pub(crate) use visits::Visits;

@@ -8,7 +8,7 @@ use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Terms};
 use crate::clients::{CLIENTS_MAX, ConnectAttempt, Unsent};
 use crate::messages::{Report, Settled};
 use crate::reporter::ReportPhase;
-use crate::timing::{Batch, Disruptions, Growth, LocalSenders, Next, Pace};
+use crate::timing::{Batch, BatchEnd, Disruptions, Growth, LocalSenders, Pace};
 
 impl Worker {
     /// Begins to connect the clients that the step has in addition to those that are there.
@@ -130,54 +130,37 @@ impl Worker {
     #[inline]
     pub(super) fn pump(&mut self, now_ns: u64) {
         (self.next_send_ns, self.is_behind) = (None, false);
-        // A round takes over what was freed since the last one, before it asks what is due: in a closed
-        // loop, that frees the slots for it. Rounds go on as long as sending itself frees or loses
-        // something. They end with the next moment at which something is due, with the load, or for what
-        // has arrived in an open loop.
+        // Rounds go on as long as sending itself frees or loses something. They end with the next moment at
+        // which something is due, with the load, or for what has arrived in an open loop.
         let mut sent_ns = now_ns;
-        while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
-            let mut renewal = self.disruptions.as_mut().and_then(Disruptions::renewal);
-            if let Some(renewal) = &mut renewal {
-                for &(client, messages) in &self.clients.ledger.freed {
-                    renewal.handle_answers(client, messages);
-                }
-            }
-            for (client, messages) in self.clients.ledger.freed.drain(..) {
-                pace.handle_answers(client, messages);
-            }
-            for client in self.clients.ledger.take_entered() {
-                pace.handle_return(client);
-            }
-            if reserve::is_given_up() {
-                return;
-            }
-            let (room, is_open) = (self.clients.ledger.step.room(), !pace.is_closed());
-            let takes = |client, messages| if self.clients.may_speak(client) { messages } else { 0 };
-            // What a connection still takes is counted as it is gathered: a client may be named several times
-            // in one batch.
-            let next = match renewal {
-                None => self.batch.gather(pace, now_ns, room, takes),
-                Some(renewal) => {
-                    let takes = |client, messages| renewal.take(client, takes(client, messages));
-                    self.batch.gather(pace, now_ns, room, takes)
-                }
-            };
+        while let Some(end) = self.gather(now_ns) {
             let was_unsent = self.send_batch(sent_ns);
-            // A full batch takes about a millisecond. The next was due as well, but how long the server takes
-            // for it begins now.
-            if next.is_none() {
+            if end == BatchEnd::Full {
+                // What a closed loop has under way is bounded by its slots, but nothing bounds what has become
+                // due in an open one: what has arrived meanwhile comes first.
+                if !self.clients.ledger.step.is_closed() {
+                    return (self.next_send_ns, self.is_behind) = (Some(now_ns), true);
+                }
+                // A full batch takes about a millisecond. The next was due as well, but how long the server
+                // takes for it begins now.
                 sent_ns = clock::monotonic_ns();
-            }
-            // What a closed loop has under way is bounded by its slots, but nothing bounds what has become
-            // due in an open one: what has arrived meanwhile comes first.
-            if is_open && room > 0 && next.is_none() {
-                return (self.next_send_ns, self.is_behind) = (Some(now_ns), true);
             }
             if was_unsent || self.clients.ledger.has_news() {
                 continue; // what was freed or lost in between may have another turn
             }
-            match next {
-                None if room == 0 => {
+            match end {
+                BatchEnd::Full => {}
+                BatchEnd::At(at_ns) => return self.next_send_ns = Some(at_ns),
+                BatchEnd::Wait if self.is_stranded() => return self.start_draining(now_ns),
+                // What is due waits for a connection, and none is to come: it goes unsent.
+                BatchEnd::Wait if self.lacks_senders() => {
+                    if let Some(pace) = &mut self.pace {
+                        pace.wait_for_absent(false);
+                    }
+                }
+                BatchEnd::Wait => return,
+                BatchEnd::Over => return self.start_draining(now_ns),
+                BatchEnd::StepFull => {
                     self.clients.ledger.meter.error("step_full", 0, now_ns, || {
                         format!(
                             "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step: use more --threads, or a shorter step"
@@ -185,35 +168,52 @@ impl Worker {
                     });
                     return self.start_draining(now_ns);
                 }
-                // A closed loop whose batch was full: around again, for what is still due.
-                None | Some(Next::Send { .. }) => {}
-                Some(Next::At(at_ns)) => return self.next_send_ns = Some(at_ns),
-                // All clients are gone, and none is expected back.
-                Some(Next::Wait)
-                    if self.pace.as_ref().is_some_and(Pace::is_stranded)
-                        && !self.has_visitors()
-                        && !self.disruptions.as_ref().is_some_and(Disruptions::has_hope) =>
-                {
-                    return self.start_draining(now_ns);
-                }
-                // What is due waits for a connection, and none is to come: it goes unsent.
-                Some(Next::Wait) if self.lacks_senders() => {
-                    if let Some(pace) = &mut self.pace {
-                        pace.wait_for_absent(false);
-                    }
-                }
-                Some(Next::Wait) => return,
-                Some(Next::Over) => return self.start_draining(now_ns),
             }
         }
+    }
+
+    /// Gathers what is due. Returns why it took no more, or `None` if the worker does not send.
+    #[inline]
+    fn gather(&mut self, now_ns: u64) -> Option<BatchEnd> {
+        let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) else { return None };
+        let mut renewal = self.disruptions.as_mut().and_then(Disruptions::renewal);
+        // Before the pace is asked what is due: in a closed loop, that frees the slots for it.
+        for (client, messages) in self.clients.ledger.freed.drain(..) {
+            if let Some(renewal) = &mut renewal {
+                renewal.handle_answers(client, messages);
+            }
+            pace.handle_answers(client, messages);
+        }
+        for client in self.clients.ledger.take_entered() {
+            pace.handle_return(client);
+        }
+        if reserve::is_given_up() {
+            return None;
+        }
+        // What a connection still takes is counted as it is gathered: a client may be named several times in
+        // one batch.
+        let takes = |client, messages| match &renewal {
+            _ if !self.clients.may_speak(client) => 0,
+            None => messages,
+            Some(renewal) => renewal.take(client, messages),
+        };
+        Some(self.batch.gather(pace, now_ns, self.clients.ledger.step.room(), takes))
+    }
+
+    /// Returns whether all clients are gone, and none is expected back.
+    fn is_stranded(&self) -> bool {
+        self.pace.as_ref().is_some_and(Pace::is_stranded) && !self.has_visitors() && !self.expects_returns()
     }
 
     /// Returns whether an open loop waits for a client, and none is here or expected back.
     fn lacks_senders(&self) -> bool {
         let is_open = self.pace.as_ref().is_some_and(|pace| !pace.is_closed());
-        is_open
-            && self.clients.ledger.usable == 0
-            && !self.disruptions.as_ref().is_some_and(Disruptions::has_hope)
+        is_open && self.clients.ledger.usable == 0 && !self.expects_returns()
+    }
+
+    /// Returns whether a client that is away may come back.
+    fn expects_returns(&self) -> bool {
+        self.disruptions.as_ref().is_some_and(Disruptions::has_hope)
     }
 
     /// Sends what was gathered. Returns whether some of it did not go out, so that other clients may have its
