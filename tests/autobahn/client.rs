@@ -54,7 +54,7 @@ fn run_cases(server: &str, agent: &str) -> io::Result<u32> {
 fn echo(message: &Message<'_>, sender: &mut Sender, link: &mut Link) -> Result<(), Failure> {
     let mut payload = Vec::new();
     message.append_to(&mut payload)?;
-    sender.message(link, message.text, |out| out.extend_from_slice(&payload));
+    sender.message(link, message.message_type, |out| out.extend_from_slice(&payload));
     Ok(())
 }
 

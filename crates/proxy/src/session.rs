@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use har::{Content, Direction, Entry, Frame, PostData};
 use jiff::Timestamp;
+use wire::ws::MessageType;
+use wire::ws::frame::Opcode;
 
 use crate::links::is_host_over;
 use crate::trouble::Trouble;
@@ -112,17 +114,20 @@ impl Session {
     }
 
     /// Keeps a message of a WebSocket.
-    pub(crate) fn hear(&self, place: Place, direction: Direction, is_text: bool, bytes: &[u8]) {
+    pub(crate) fn hear(&self, place: Place, direction: Direction, message_type: MessageType, bytes: &[u8]) {
         let Some(place) = place else { return };
         let mut state = self.lock();
         // Binary messages are counted, and make no file.
-        let data: Box<str> = if is_text { String::from_utf8_lossy(bytes).into() } else { Box::default() };
+        let data: Box<str> = match message_type {
+            MessageType::Text => String::from_utf8_lossy(bytes).into(),
+            MessageType::Binary => Box::default(),
+        };
         if state.messages >= MESSAGES_MAX || !state.make_room(data.len() + size_of::<Frame>()) {
             return state.note(Trouble::LeftOut);
         }
         state.messages += 1;
         let time = Timestamp::now().as_nanosecond() as f64 / 1e9;
-        let frame = Frame { direction, time, opcode: if is_text { 1 } else { 2 }, data };
+        let frame = Frame { direction, time, opcode: Opcode::from(message_type) as i64, data };
         state.exchanges[place].entry.messages.get_or_insert_default().push(frame);
     }
 
@@ -270,7 +275,7 @@ mod tests {
         let place = session.begin(entry("POST"), names.into());
         session.keep(place, Side::Request, b"url=http://localhost:4000/a");
         for direction in [Direction::Send, Direction::Receive] {
-            session.hear(place, direction, true, b"http://localhost:4000/");
+            session.hear(place, direction, MessageType::Text, b"http://localhost:4000/");
         }
         let entry = session.take().remove(0);
         assert_eq!(entry.request.post_data.unwrap().text, "url=https://app.test/a");
@@ -316,9 +321,9 @@ mod tests {
         let place = session.begin_plain(entry("GET"));
         let body = vec![0; 1 << 20];
         for _ in 0..2 * SESSION_BYTES_MAX / body.len() {
-            session.hear(place, Direction::Receive, false, &body);
+            session.hear(place, Direction::Receive, MessageType::Binary, &body);
         }
-        session.hear(place, Direction::Receive, true, b"text");
+        session.hear(place, Direction::Receive, MessageType::Text, b"text");
         assert!(session.troubles().is_empty(), "{:?}", session.troubles());
     }
 
@@ -354,9 +359,9 @@ mod tests {
         let session = Session::default();
         let place = session.begin_plain(entry("GET"));
         for _ in 0..SESSION_BYTES_MAX / (1 << 20) + 7 {
-            session.hear(place, Direction::Receive, true, &vec![b'x'; 1 << 20]);
+            session.hear(place, Direction::Receive, MessageType::Text, &vec![b'x'; 1 << 20]);
         }
-        session.hear(None, Direction::Receive, true, b"of an entry that had no room");
+        session.hear(None, Direction::Receive, MessageType::Text, b"of an entry that had no room");
         assert_eq!(session.troubles()[&Trouble::LeftOut], 8);
         let frames = session.take().remove(0).messages.unwrap();
         assert_eq!(frames.len(), SESSION_BYTES_MAX / (1 << 20) - 1);

@@ -45,10 +45,10 @@ impl FrameRecorder {
         let accepts = Accepts { end, deflate: false };
         loop {
             match reader.next(&Limits::default(), accepts, &mut bytes) {
-                Ok(Some(Item::Message { text, payload, .. })) => {
+                Ok(Some(Item::Message { message_type, payload, .. })) => {
                     let mut plain = Vec::new();
                     mask::extend(&mut plain, payload.bytes, payload.key, 0);
-                    self.session.hear(self.place, self.direction, text, &plain);
+                    self.session.hear(self.place, self.direction, message_type, &plain);
                 }
                 Ok(Some(Item::Control(opcode, _))) => self.is_closed |= opcode == Opcode::Close,
                 Ok(None) => return,

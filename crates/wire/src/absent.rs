@@ -13,6 +13,7 @@ use crate::link::{HttpLink, Link, ServerLink};
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, Question, ServerSession, SessionLink};
 use crate::template::Filling;
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 /// The absence of a client's side over a WebSocket.
@@ -124,7 +125,7 @@ impl<S: ServerSession> ServerProtocol for NoServer<S> {
     fn handle_message<I: Io>(
         &mut self,
         _link: &mut ServerLink<'_, I>,
-        _text: bool,
+        _message_type: MessageType,
         _start: usize,
         _on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {

@@ -6,14 +6,15 @@ use std::borrow::Cow;
 use crate::event::{Event, Kind};
 use crate::stamp::Found;
 use crate::template::{CompiledTemplate, Template};
+use crate::ws::MessageType;
 
 /// An app's message, to be carried under the name of an event.
 pub(crate) struct AppMessage<'a> {
     /// The event's name: what a protocol with names puts there. Others have no use for it.
     pub(crate) event: &'a str,
     pub(crate) body: Template,
-    /// The body is for a binary frame, where the protocol leaves that to the app.
-    pub(crate) is_binary: bool,
+    /// The type of the message, where the protocol leaves that to the app.
+    pub(crate) message_type: MessageType,
     /// True if the message is JSON that is sent as MessagePack.
     pub(crate) is_packed: bool,
     /// The kind of a measured message; `None`: it is not measured.
@@ -28,7 +29,7 @@ pub(crate) struct AppMessage<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct MessageTemplate {
     pub(crate) text: CompiledTemplate,
-    pub(crate) is_binary: bool,
+    pub(crate) message_type: MessageType,
     /// True if the message is JSON that is sent as MessagePack.
     pub(crate) is_packed: bool,
     pub(crate) kind: Option<Kind>,
@@ -123,8 +124,8 @@ pub(crate) struct Arrival<'a> {
 pub(crate) enum Spelling {
     /// There is nothing around the message: it is what was sent, byte for byte.
     Whole {
-        /// True if the message came as text.
-        is_text: bool,
+        /// The type of the message.
+        message_type: MessageType,
     },
     /// As they are, among others.
     Plain,

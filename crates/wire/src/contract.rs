@@ -24,6 +24,7 @@ use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, ServerSession, SessionHead};
 use crate::settings::Settings;
 use crate::template::{Filling, Kept, Mark};
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 /// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never
@@ -314,7 +315,7 @@ pub(crate) trait ServerProtocol: Sized {
     fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure>;

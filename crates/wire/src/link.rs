@@ -10,6 +10,7 @@ use crate::request::Common;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::template::{ClientContext, Filling, Kept, Mark, Template};
+use crate::ws::MessageType;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::sender::Sender;
 
@@ -43,7 +44,7 @@ impl<'a, P, I: Io> Link<'a, P, I> {
     /// Sends a text that is not a message of the app, with a mark that may announce this client.
     pub(crate) fn say_marked(&mut self, text: &Template, mark: Mark<'_>) {
         let filling = Filling { mark, ..self.filling() };
-        self.sender.message(self.io, true, |out| text.write(out, &filling, 0));
+        self.sender.message(self.io, MessageType::Text, |out| text.write(out, &filling, 0));
     }
 }
 
@@ -96,7 +97,7 @@ impl<I: Io> ServerLink<'_, I> {
 
     /// Sends a text that is made of parts.
     pub(crate) fn say(&mut self, parts: &[&[u8]]) {
-        self.sender.message(self.io, true, |out| io::extend(out, parts));
+        self.sender.message(self.io, MessageType::Text, |out| io::extend(out, parts));
     }
 
     /// Closes the connection over what the peer may not do, with a code and a reason in words.

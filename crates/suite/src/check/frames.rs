@@ -168,11 +168,8 @@ impl<'a> Socket<'a> {
         let accepts = Accepts { end: End::Client, deflate: false };
         let item = self.reader.next(&Limits::default(), accepts, &mut rest);
         let frame = item.map_err(|failure| failure.to_string())?.map(|item| match item {
-            Item::Message { text: true, payload, .. } => {
-                Frame { opcode: Opcode::Text, payload: payload.bytes.to_vec() }
-            }
-            Item::Message { payload, .. } => {
-                Frame { opcode: Opcode::Binary, payload: payload.bytes.to_vec() }
+            Item::Message { message_type, payload, .. } => {
+                Frame { opcode: message_type.into(), payload: payload.bytes.to_vec() }
             }
             Item::Control(opcode, payload) => Frame { opcode, payload: payload.bytes.to_vec() },
         });

@@ -61,5 +61,5 @@ pub(super) fn send(
     let write = |n, there: &mut [u8]| spot.write(numbers, first.after(n).seq, there);
     let differing = Differing { at: spot.number(), bytes: bytes as usize, write };
     let fill = |out: &mut Vec<u8>| message_template.text.write(out, &filling, 0);
-    sender.messages(io, !message_template.is_binary, messages, fill, differing);
+    sender.messages(io, message_template.message_type, messages, fill, differing);
 }

@@ -15,6 +15,7 @@ use crate::publication;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
+use crate::ws::MessageType;
 
 macro_rules! servers {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
@@ -94,11 +95,11 @@ impl ServerState {
     pub(crate) fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
-        of_any!(self, server => server.handle_message(link, text, start, on))
+        of_any!(self, server => server.handle_message(link, message_type, start, on))
     }
 
     pub(crate) fn put_copy(&self, room: Room, payload: &[u8], out: &mut Vec<u8>) {

@@ -101,7 +101,7 @@ impl Session {
                     let start = frame::open(out, End::Server);
                     let mut link = ServerLink { cfg, now_ns, sender, io };
                     match message.append_to(link.io.out(0)) {
-                        Ok(()) => dialect.handle_message(&mut link, message.text, start, on),
+                        Ok(()) => dialect.handle_message(&mut link, message.message_type, start, on),
                         Err(failure) => {
                             link.io.out(0).truncate(start);
                             Err(failure)

@@ -22,6 +22,25 @@ pub enum Opcode {
     Pong = 10,
 }
 
+/// Types of messages (RFC 6455 §5.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MessageType {
+    /// UTF-8.
+    #[default]
+    Text,
+    /// Bytes.
+    Binary,
+}
+
+impl From<MessageType> for Opcode {
+    fn from(message_type: MessageType) -> Opcode {
+        match message_type {
+            MessageType::Text => Opcode::Text,
+            MessageType::Binary => Opcode::Binary,
+        }
+    }
+}
+
 impl Opcode {
     fn from_bits(bits: u8) -> Result<Opcode, Reason> {
         Ok(match bits {
@@ -33,6 +52,16 @@ impl Opcode {
             10 => Opcode::Pong,
             _ => return Err(Reason::ReservedOpcode),
         })
+    }
+
+    /// The type of the message that a frame of this kind begins; `None` if it begins none.
+    #[inline]
+    pub(super) fn message_type(self) -> Option<MessageType> {
+        match self {
+            Opcode::Text => Some(MessageType::Text),
+            Opcode::Binary => Some(MessageType::Binary),
+            _ => None,
+        }
     }
 
     /// Close, ping and pong: short, whole, and allowed between the fragments of a message (§5.5).
@@ -84,7 +113,7 @@ impl Header {
         let opcode = Opcode::from_bits(first & 0x0f)?;
         let fin = first & FIN != 0;
         let compressed = first & RSV1 != 0;
-        let may_compress = accepts.deflate && matches!(opcode, Opcode::Text | Opcode::Binary);
+        let may_compress = accepts.deflate && opcode.message_type().is_some();
         if first & RSV23 != 0 || (compressed && !may_compress) {
             return Err(Reason::ReservedBit);
         }

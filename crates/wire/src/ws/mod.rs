@@ -18,5 +18,6 @@ pub mod upgrade;
 pub mod utf8;
 
 pub use end::End;
+pub use frame::MessageType;
 pub use receiver::{Incoming, Message, Receiver};
 pub use sender::Sender;

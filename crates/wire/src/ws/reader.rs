@@ -12,7 +12,7 @@
 //! A message may be interrupted by control frames but not by another message; a continuation needs a message
 //! to continue. Limits are checked on the header, before its payload is waited for.
 
-use super::frame::{Accepts, HEADER_BYTES_MAX, Header, Opcode};
+use super::frame::{Accepts, HEADER_BYTES_MAX, Header, MessageType, Opcode};
 use super::mask::{self, Key};
 use super::utf8::Validator;
 use crate::failure::{Failure, Reason};
@@ -32,8 +32,8 @@ pub struct Payload<'a> {
 pub enum Item<'a> {
     /// A whole message.
     Message {
-        /// Text, not binary.
-        text: bool,
+        /// The type of the message.
+        message_type: MessageType,
         /// The payload is compressed (RFC 7692 §6.2).
         compressed: bool,
         /// The text is known to be UTF-8.
@@ -72,10 +72,16 @@ struct Held {
 
 #[derive(Debug)]
 struct Open {
-    text: bool,
+    message_type: MessageType,
     compressed: bool,
     fragments: u32,
     utf8: Validator,
+}
+
+/// Items whose last byte is in.
+enum Whole {
+    Control(Opcode),
+    Message { message_type: MessageType, compressed: bool },
 }
 
 impl Reader {
@@ -119,15 +125,14 @@ impl Reader {
             held.control.clear();
             held.returned = false;
         }
-        let Some((opcode, text, compressed)) = held.advance(limits, accepts, input)? else {
-            return Ok(None);
-        };
+        let Some(whole) = held.advance(limits, accepts, input)? else { return Ok(None) };
         held.returned = true;
-        Ok(Some(if opcode.is_control() {
-            Item::Control(opcode, Payload { bytes: &held.control, key: None })
-        } else {
-            let payload = Payload { bytes: &held.payload, key: None };
-            Item::Message { text, compressed, validated: !compressed, payload }
+        Ok(Some(match whole {
+            Whole::Control(opcode) => Item::Control(opcode, Payload { bytes: &held.control, key: None }),
+            Whole::Message { message_type, compressed } => {
+                let payload = Payload { bytes: &held.payload, key: None };
+                Item::Message { message_type, compressed, validated: !compressed, payload }
+            }
         }))
     }
 }
@@ -146,14 +151,11 @@ fn whole<'i>(limits: &Limits, accepts: Accepts, input: &mut &'i [u8]) -> Result<
     let (frame, rest) = input.split_at(at + header.len as usize);
     *input = rest;
     let payload = Payload { bytes: &frame[at..], key: header.key };
-    Ok(Some(match header.opcode {
-        Opcode::Text | Opcode::Binary => Item::Message {
-            text: header.opcode == Opcode::Text,
-            compressed: header.compressed,
-            validated: false,
-            payload,
-        },
-        control => Item::Control(control, payload),
+    Ok(Some(match header.opcode.message_type() {
+        Some(message_type) => {
+            Item::Message { message_type, compressed: header.compressed, validated: false, payload }
+        }
+        None => Item::Control(header.opcode, payload),
     }))
 }
 
@@ -171,13 +173,13 @@ impl Held {
         self.returned && self.message.is_none()
     }
 
-    /// Reads on until an item is whole: its opcode, and of a message whether it is text and compressed.
+    /// Reads on until an item is whole.
     fn advance(
         &mut self,
         limits: &Limits,
         accepts: Accepts,
         input: &mut &[u8],
-    ) -> Result<Option<(Opcode, bool, bool)>, Failure> {
+    ) -> Result<Option<Whole>, Failure> {
         loop {
             let (header, done) = match self.frame {
                 Some(frame) => frame,
@@ -200,12 +202,13 @@ impl Held {
             }
             self.frame = None;
             if header.opcode.is_control() {
-                return Ok(Some((header.opcode, false, false)));
+                return Ok(Some(Whole::Control(header.opcode)));
             }
             if header.fin {
                 let open = self.message.take().expect("a data frame has a message");
                 open.utf8.finish().map_err(|_| Failure::Protocol(Reason::BadUtf8))?;
-                return Ok(Some((Opcode::Continuation, open.text, open.compressed)));
+                let Open { message_type, compressed, .. } = open;
+                return Ok(Some(Whole::Message { message_type, compressed }));
             }
         }
     }
@@ -242,18 +245,14 @@ impl Held {
                     return Err(Failure::Protocol(Reason::TooManyFragments));
                 }
             }
-            (Opcode::Text | Opcode::Binary, Some(_)) => {
-                return Err(Failure::Protocol(Reason::UnfinishedMessage));
+            (opcode, message) => {
+                let Some(message_type) = opcode.message_type() else { return Ok(()) };
+                if message.is_some() {
+                    return Err(Failure::Protocol(Reason::UnfinishedMessage));
+                }
+                let (compressed, utf8) = (header.compressed, Validator::default());
+                *message = Some(Open { message_type, compressed, fragments: 1, utf8 });
             }
-            (Opcode::Text | Opcode::Binary, message @ None) => {
-                *message = Some(Open {
-                    text: header.opcode == Opcode::Text,
-                    compressed: header.compressed,
-                    fragments: 1,
-                    utf8: Validator::default(),
-                });
-            }
-            _ => return Ok(()),
         }
         check_size(limits, header.len, self.payload.len())?;
         self.payload.reserve(header.len.min(RESERVE_BYTES_MAX) as usize);
@@ -270,7 +269,7 @@ impl Held {
         let start = self.payload.len();
         mask::extend(&mut self.payload, bytes, header.key, offset);
         let open = self.message.as_mut().expect("a data frame has a message");
-        if open.text && !open.compressed {
+        if open.message_type == MessageType::Text && !open.compressed {
             let checked = open.utf8.push(&self.payload[start..]);
             checked.map_err(|_| Failure::Protocol(Reason::BadUtf8))?;
         }

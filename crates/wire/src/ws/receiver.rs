@@ -8,7 +8,7 @@
 
 use super::deflate::Inflater;
 use super::end::End;
-use super::frame::{Accepts, Opcode};
+use super::frame::{Accepts, MessageType, Opcode};
 use super::reader::{Item, Payload, Reader};
 use super::sender::Sender;
 use super::{close, mask, utf8};
@@ -33,8 +33,8 @@ pub enum Incoming<'a> {
 /// A whole message, decompressed.
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// Text, not binary.
-    pub text: bool,
+    /// The type of the message.
+    pub message_type: MessageType,
     /// Payload bytes on the wire, all fragments together, as compressed.
     pub wire_bytes: u32,
     payload: Payload<'a>,
@@ -60,7 +60,7 @@ impl<'a> Message<'a> {
 
     #[inline]
     fn check(&self, plain: &[u8]) -> Result<(), Failure> {
-        if self.text && !self.validated {
+        if self.message_type == MessageType::Text && !self.validated {
             utf8::check(plain).map_err(|_| Failure::Protocol(Reason::BadUtf8))?;
         }
         Ok(())
@@ -115,7 +115,7 @@ impl Receiver {
         }
         let Some(item) = self.reader.next(limits, accepts, input)? else { return Ok(None) };
         match item {
-            Item::Message { text, compressed, validated, payload } => {
+            Item::Message { message_type, compressed, validated, payload } => {
                 let wire_bytes = payload.bytes.len() as u32;
                 let payload = match &mut self.inflater {
                     Some(inflater) if compressed => {
@@ -124,7 +124,7 @@ impl Receiver {
                     }
                     _ => payload,
                 };
-                Ok(Some(Incoming::Message(Message { text, wire_bytes, payload, validated })))
+                Ok(Some(Incoming::Message(Message { message_type, wire_bytes, payload, validated })))
             }
             Item::Control(Opcode::Ping, payload) => {
                 sender.pong(io, payload.bytes, payload.key);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::close;
 use super::deflate::Deflater;
 use super::end::End;
-use super::frame::{self, CONTROL_BYTES_MAX, Opcode};
+use super::frame::{self, CONTROL_BYTES_MAX, MessageType, Opcode};
 use super::mask::{self, Key};
 use super::prepared::PreparedFrame;
 use crate::failure::Failure;
@@ -52,7 +52,7 @@ impl Sender {
 
     /// Sends the message that `fill` appends. After a close, nothing.
     #[inline]
-    pub fn message(&mut self, io: &mut impl Io, text: bool, fill: impl FnOnce(&mut Vec<u8>)) {
+    pub fn message(&mut self, io: &mut impl Io, message_type: MessageType, fill: impl FnOnce(&mut Vec<u8>)) {
         if self.closed {
             return;
         }
@@ -60,7 +60,7 @@ impl Sender {
         let out = io.out(0);
         let start = frame::open(out, self.end);
         fill(out);
-        self.seal(out, start, text, key);
+        self.seal(out, start, message_type, key);
     }
 
     /// Sends `messages` messages of a client that are alike but for a few bytes; `fill` appends one of them.
@@ -68,7 +68,7 @@ impl Sender {
     pub(crate) fn messages(
         &mut self,
         io: &mut impl Io,
-        text: bool,
+        message_type: MessageType,
         messages: u32,
         fill: impl FnOnce(&mut Vec<u8>),
         differing: Differing<impl Fn(u32, &mut [u8])>,
@@ -77,8 +77,7 @@ impl Sender {
         if self.closed {
             return;
         }
-        let opcode = if text { Opcode::Text } else { Opcode::Binary };
-        let prepared = PreparedFrame::new(io.out(0), messages, opcode, differing.bytes, fill);
+        let prepared = PreparedFrame::new(io.out(0), messages, message_type.into(), differing.bytes, fill);
         for number in 0..messages {
             let key = Self::new_key(io);
             let there = &mut prepared.copy(io.out(0), number, key)[differing.at.clone()];
@@ -90,13 +89,18 @@ impl Sender {
 
     /// Seals a message opened by [`frame::open`] at `start`, compressing it first if so negotiated.
     #[inline]
-    pub(crate) fn seal(&mut self, out: &mut Vec<u8>, start: usize, text: bool, key: Option<Key>) {
-        let opcode = if text { Opcode::Text } else { Opcode::Binary };
+    pub(crate) fn seal(
+        &mut self,
+        out: &mut Vec<u8>,
+        start: usize,
+        message_type: MessageType,
+        key: Option<Key>,
+    ) {
         if let Some(deflater) = &mut self.deflater {
             let body = start + if key.is_some() { 6 } else { 2 };
             deflater.replace(out, body);
         }
-        frame::seal(out, start, opcode, self.deflater.is_some(), key);
+        frame::seal(out, start, message_type.into(), self.deflater.is_some(), key);
     }
 
     /// Answers a ping whose payload, masked by `mask` if at all, was this. After a close, does nothing.

@@ -12,6 +12,7 @@ use crate::event::{Kind, Role};
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, Found, Stamp, padding};
 use crate::template::{Piece, Template};
+use crate::ws::MessageType;
 
 const HEAD_BYTES: usize = 5;
 const TIME_BYTES: usize = 8;
@@ -64,8 +65,8 @@ pub(crate) fn recognise(message: &[u8]) -> Option<Kind> {
 
 /// The stamp, where it has to be.
 #[inline(always)]
-pub(super) fn find(message: &[u8], is_text: bool) -> Found {
-    if is_text || message.len() < STAMP_AT {
+pub(super) fn find(message: &[u8], message_type: MessageType) -> Found {
+    if message_type == MessageType::Text || message.len() < STAMP_AT {
         return Found::None;
     }
     match stamp::read_binary(&message[STAMP_AT..]) {

@@ -24,14 +24,15 @@ use crate::facts::Form;
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, Found, Stamp, padding};
 use crate::template::{Piece, Template};
+use crate::ws::MessageType;
 
 /// The benchmark's messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     form: Form,
     shape: Shape,
-    /// Raw messages are text.
-    is_text: bool,
+    /// The type of raw messages.
+    raw: MessageType,
     expected: Expected,
     /// The ending as it stands in a string, where messages stand so.
     escaped: OnceLock<Vec<u8>>,
@@ -41,9 +42,9 @@ impl Bench {
     /// Messages in this form, or in this shape, of the size that is asked for.
     pub(crate) fn new(form: Form, shape: Shape, options: &Options) -> Result<Bench, BadOption> {
         let tail = tail(form, shape, options)?;
-        let is_text = options.payload.text;
+        let raw = if options.payload.text { MessageType::Text } else { MessageType::Binary };
         // Only few protocols put messages into strings: made when the first is checked.
-        Ok(Bench { form, shape, is_text, expected: Expected::new(tail), escaped: OnceLock::new() })
+        Ok(Bench { form, shape, raw, expected: Expected::new(tail), escaped: OnceLock::new() })
     }
 
     /// Gives messages these ends in turn.
@@ -96,18 +97,22 @@ impl Bench {
             // A raw message has no type that would tell a broadcast from an echo.
             (Shape::Typed, Form::Raw) if kind == Kind::Broadcast => return None,
             (Shape::Typed, Form::Raw) => {
-                let id = if self.is_text { Piece::Id } else { Piece::IdBytes };
+                let id = match self.raw {
+                    MessageType::Text => Piece::Id,
+                    MessageType::Binary => Piece::IdBytes,
+                };
                 Template::default().hole(id).then(&tail)
             }
         };
-        let is_binary = match self.shape {
-            Shape::Typed => self.form == Form::Binary || self.form == Form::Raw && !self.is_text,
-            _ => self.shape == Shape::Bytes,
+        let message_type = match (self.shape, self.form) {
+            (Shape::Bytes, _) | (Shape::Typed, Form::Binary) => MessageType::Binary,
+            (Shape::Typed, Form::Raw) => self.raw,
+            _ => MessageType::Text,
         };
         Some(AppMessage {
             event,
             body,
-            is_binary,
+            message_type,
             is_packed: false,
             kind: Some(kind),
             wants_reply: false,
@@ -146,14 +151,14 @@ impl Bench {
 
     /// The stamp in a message that has nothing around it.
     #[inline(always)]
-    fn find(&self, message: &[u8], is_text: bool) -> Found {
+    fn find(&self, message: &[u8], message_type: MessageType) -> Found {
         match self.form {
-            Form::Raw if is_text => stamp::find(message),
+            Form::Raw if message_type == MessageType::Text => stamp::find(message),
             Form::Raw => stamp::read_binary(message),
             // Where the endings differ in length, the stamp's place cannot be counted from the end.
             Form::Json if self.expected.is_varied() => stamp::find(message),
             Form::Json => stamp::find_before(message, self.expected.tail().len()),
-            Form::Binary => binary::find(message, is_text),
+            Form::Binary => binary::find(message, message_type),
         }
     }
 
@@ -167,7 +172,7 @@ impl Bench {
         }
         let found = match (arrival.found, arrival.spelling) {
             (Some(found), _) => found,
-            (None, Spelling::Whole { is_text }) => self.find(arrival.text, is_text),
+            (None, Spelling::Whole { message_type }) => self.find(arrival.text, message_type),
             (None, _) => stamp::find(arrival.text),
         };
         Some(match found {

@@ -21,6 +21,7 @@ use crate::options::{BadOption, Options};
 use crate::people::Mix;
 use crate::stamp::Stamp;
 use crate::template::Values;
+use crate::ws::MessageType;
 
 /// An [`AppFile`], with the protocol's envelopes around its messages.
 #[derive(Debug)]
@@ -330,7 +331,7 @@ fn message<'a>(written: &AppFile, say: &'a Say, padding: usize) -> AppMessage<'a
     AppMessage {
         event: &say.event,
         body: say.body.padded(padding),
-        is_binary: written.frames == Frames::Binary,
+        message_type: if written.frames == Frames::Binary { MessageType::Binary } else { MessageType::Text },
         is_packed,
         kind: None,
         wants_reply: false,

@@ -21,6 +21,7 @@ use crate::link::Link;
 use crate::resumption::Resumption;
 use crate::stamp::{self, Found};
 use crate::template::{Filling, Mark, PersonData as _};
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 /// The answer to a ping.
@@ -119,7 +120,7 @@ impl ClientProtocol for Client {
         message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) {
-        link.sender.message(link.io, true, |out| message_template.text.write(out, filling, 0));
+        link.sender.message(link.io, MessageType::Text, |out| message_template.text.write(out, filling, 0));
     }
 
     fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Direction, _: Mark<'_>) {
@@ -230,7 +231,7 @@ impl Client {
                 Some(known) => {
                     let command = if is_restored { "history" } else { "subscribe" };
                     let filling = link.filling();
-                    link.sender.message(link.io, true, |out| {
+                    link.sender.message(link.io, MessageType::Text, |out| {
                         write_asking(out, &filling, command, at, identifier, known);
                     });
                 }
@@ -275,7 +276,7 @@ impl Client {
             known.alive_s = now_s(link);
         }
         if link.parts.answers_pings {
-            link.sender.message(link.io, true, |out| out.extend_from_slice(PONG));
+            link.sender.message(link.io, MessageType::Text, |out| out.extend_from_slice(PONG));
         }
     }
 }

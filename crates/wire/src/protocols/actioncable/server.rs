@@ -23,6 +23,7 @@ use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
+use crate::ws::MessageType;
 
 /// Subscriptions of one connection; further ones are rejected.
 const SUBSCRIPTIONS_MAX: usize = 256;
@@ -100,14 +101,16 @@ impl ServerProtocol for Server {
     fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let message = link.take(start);
         self.heard_ns = link.now_ns;
         // Rails logs what it does not understand, and keeps the connection.
-        if let Some(command) = text.then(|| Command::parse(&message)).flatten() {
+        if message_type == MessageType::Text
+            && let Some(command) = Command::parse(&message)
+        {
             self.handle_command(link, &command, message.len() as u32, on);
         }
         Ok(())

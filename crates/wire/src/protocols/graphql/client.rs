@@ -21,6 +21,7 @@ use crate::link::Link;
 use crate::pending;
 use crate::stamp::{self, Found};
 use crate::template::Filling;
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 /// The number of the first operation that is a message.
@@ -76,7 +77,8 @@ impl ClientProtocol for Client {
         self.said += 1;
         self.sent_broadcast = message_template.kind == Some(Kind::Broadcast);
         pending::push(&mut link.pending, number, message_template.kind, *filling.mark.stamp);
-        link.sender.message(link.io, true, |out| message_template.text.write(out, filling, number));
+        link.sender
+            .message(link.io, MessageType::Text, |out| message_template.text.write(out, filling, number));
     }
 
     fn is_ready(&self) -> bool {
@@ -129,7 +131,7 @@ impl Client {
             b"complete" if id == SUBSCRIPTION_ID => rejected(Rejection::ChannelClosed),
             b"complete" | b"pong" => None,
             b"ping" => {
-                link.sender.message(link.io, true, |out| io::extend(out, &pong(payload)));
+                link.sender.message(link.io, MessageType::Text, |out| io::extend(out, &pong(payload)));
                 None
             }
             _ => Some(foreign),

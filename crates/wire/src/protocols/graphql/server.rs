@@ -19,6 +19,7 @@ use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
+use crate::ws::MessageType;
 use crate::ws::frame::{self, Opcode};
 
 /// Subscriptions of one connection, and those among them to one room: each is sent a copy of what the room is
@@ -66,12 +67,13 @@ impl ServerProtocol for Server {
     fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let message = link.take(start);
-        let packet = text.then(|| Packet::parse(&message)).flatten();
+        let is_text = message_type == MessageType::Text;
+        let packet = is_text.then(|| Packet::parse(&message)).flatten();
         let Some(packet) =
             packet.filter(|packet| packet.is_valid() && packet.written_id.len() <= ID_BYTES_MAX)
         else {

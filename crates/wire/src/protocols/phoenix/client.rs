@@ -25,6 +25,7 @@ use crate::link::Link;
 use crate::pending::{self, Pending};
 use crate::stamp::{self, Found};
 use crate::template::{Filling, Mark};
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 /// The time between two heartbeats, the same as that of phoenix.js. Phoenix gives up a client that is silent
@@ -108,7 +109,7 @@ impl ClientProtocol for Client {
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (text, bytes) = (message.bytes()?, message.wire_bytes);
-        if !message.text {
+        if message.message_type == MessageType::Binary {
             on.handle(self.handle_binary(text, bytes));
             return Ok(());
         }
@@ -154,8 +155,8 @@ impl ClientProtocol for Client {
         let number = u64::from(self.number);
         pending::push(&mut link.pending, number, message_template.kind, *filling.mark.stamp);
         let topics = &link.parts.topics;
-        link.sender.message(link.io, !message_template.is_binary, |out| {
-            if message_template.is_binary {
+        link.sender.message(link.io, message_template.message_type, |out| {
+            if message_template.message_type == MessageType::Binary {
                 // The benchmark's, which has one topic.
                 let (number, topic) = (self.number.to_string(), topics[0].name.filled(filling));
                 let strings = [b"1", number.as_bytes(), &topic, &message_template.event];
@@ -180,7 +181,7 @@ impl ClientProtocol for Client {
         }
         self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
         let heartbeat = &link.parts.heartbeat;
-        link.sender.message(link.io, true, |out| out.extend_from_slice(heartbeat));
+        link.sender.message(link.io, MessageType::Text, |out| out.extend_from_slice(heartbeat));
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use crate::carried::{AppMessage, MessageTemplate};
 use crate::http::query;
 use crate::options::{BadOption, Options};
 use crate::template::{Piece, Quoting, Template};
+use crate::ws::MessageType;
 
 /// The length of a topic is one byte of a binary message.
 const TOPIC_BYTES_MAX: usize = u8::MAX as usize;
@@ -186,7 +187,7 @@ impl Parts {
         let quoted = &self.topics.get(usize::from(room)).ok_or(NO_TOPIC)?.quoted;
         let message_template =
             MessageTemplate { kind, is_numbered: kind.is_some(), ..MessageTemplate::default() };
-        if app_message.is_binary {
+        if app_message.message_type == MessageType::Binary {
             // The head has lengths of a byte each, so that its most is known before the topic is.
             let max = self.message_bytes_max.saturating_sub(binary::HEAD_BYTES_MAX);
             if body.bytes_max(0) > max || event.len() > usize::from(u8::MAX) {
@@ -194,7 +195,8 @@ impl Parts {
                 return Err(BadOption::PayloadSize { min: 0, max });
             }
             let event = event.as_bytes().to_vec();
-            return Ok(MessageTemplate { text: body.into(), is_binary: true, event, ..message_template });
+            let message_type = MessageType::Binary;
+            return Ok(MessageTemplate { text: body.into(), message_type, event, ..message_template });
         }
         let name = Quoting::JSON.of(event);
         let template = match self.version {

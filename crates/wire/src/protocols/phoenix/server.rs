@@ -22,6 +22,7 @@ use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
+use crate::ws::MessageType;
 use crate::ws::frame::{self, Opcode};
 
 /// Topics that one connection may have joined.
@@ -84,21 +85,21 @@ impl ServerProtocol for Server {
     fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         // Any message will do: Phoenix counts what it hears, and not heartbeats.
         self.deadline_ns = link.now_ns + self.timeout_ns;
         let bytes = link.take(start);
-        let handled = match (text, self.version) {
-            (true, version) => Message::parse(version, &bytes).map(|message| {
+        let handled = match (message_type, self.version) {
+            (MessageType::Text, version) => Message::parse(version, &bytes).map(|message| {
                 self.handle_text(link, &message, bytes.len() as u32, on);
             }),
-            (false, Version::V2) => {
+            (MessageType::Binary, Version::V2) => {
                 Push::parse(&bytes).and_then(|push| self.handle_push(link, &push, bytes.len() as u32, on))
             }
-            (false, Version::V1) => None,
+            (MessageType::Binary, Version::V1) => None,
         };
         handled.ok_or_else(|| {
             link.sender.close(link.io, INTERNAL_ERROR);
@@ -218,7 +219,7 @@ impl Connection {
             }
         }
         let join_ref = string(&self.topics[at].join_ref).unwrap_or_default();
-        link.sender.message(link.io, false, |out| {
+        link.sender.message(link.io, MessageType::Binary, |out| {
             binary::write_reply(out, join_ref, push.number, push.topic, push.data);
         });
         Some(())
@@ -275,7 +276,7 @@ impl Connection {
 
     /// Tells the client that a channel has ended.
     fn end<I: Io>(&self, link: &mut ServerLink<'_, I>, topic: &Topic, event: &str) {
-        link.sender.message(link.io, true, |out| {
+        link.sender.message(link.io, MessageType::Text, |out| {
             write(out, self.version, [&topic.join_ref, &topic.join_ref], &topic.name, event, EMPTY);
         });
     }
@@ -309,7 +310,7 @@ impl Connection {
     ) {
         let payload: Vec<&[u8]> =
             [&br#"{"response":"#[..]].into_iter().chain(response.iter().copied()).chain([end]).collect();
-        link.sender.message(link.io, true, |out| {
+        link.sender.message(link.io, MessageType::Text, |out| {
             write(out, self.version, [join_ref, message.number], &message.topic, "phx_reply", &payload);
         });
     }

@@ -13,6 +13,7 @@ use crate::link::Link;
 use crate::msgpack;
 use crate::template::Filling;
 use crate::varint;
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 #[derive(Debug)]
@@ -34,9 +35,10 @@ impl ClientProtocol for Client {
     ) -> Result<(), Failure> {
         let bytes = message.bytes()?;
         if let Reading::Whole = link.parts.reading {
-            on.handle(arrival(bytes, message.text, message.wire_bytes));
+            on.handle(arrival(bytes, message.message_type, message.wire_bytes));
         } else {
-            let frame = Frame { bytes, is_text: message.text, wire_bytes: message.wire_bytes };
+            let &Message { message_type, wire_bytes, .. } = message;
+            let frame = Frame { bytes, message_type, wire_bytes };
             hear_several(&link.parts.reading, &frame, on);
         }
         Ok(())
@@ -52,9 +54,9 @@ impl ClientProtocol for Client {
         if message_template.is_packed
             && let Some(packed) = packed(message_template, filling, &link.parts.reading)
         {
-            return link.sender.message(link.io, false, |out| out.extend_from_slice(&packed));
+            return link.sender.message(link.io, MessageType::Binary, |out| out.extend_from_slice(&packed));
         }
-        link.sender.message(link.io, !message_template.is_binary, |out| {
+        link.sender.message(link.io, message_template.message_type, |out| {
             message_template.text.write(out, filling, 0)
         });
     }
@@ -80,7 +82,7 @@ fn packed(message_template: &MessageTemplate, filling: &Filling<'_>, reading: &R
 /// A frame received.
 struct Frame<'a> {
     bytes: &'a [u8],
-    is_text: bool,
+    message_type: MessageType,
     /// On the wire, compressed perhaps.
     wire_bytes: u32,
 }
@@ -99,7 +101,7 @@ fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl ProtocolHand
 /// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes
 /// on the wire, each record has its share.
 fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
-    let &Frame { bytes, is_text, wire_bytes } = frame;
+    let &Frame { bytes, message_type, wire_bytes } = frame;
     let so_far = |end: usize| (u64::from(wire_bytes) * end as u64 / bytes.len().max(1) as u64) as u32;
     let (mut told, mut start) = (0, 0);
     while start < bytes.len() {
@@ -108,7 +110,7 @@ fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Protoco
         start = length.map_or(bytes.len(), |length| start + length + separator.needle().len());
         if !record.is_empty() {
             let share = so_far(start) - std::mem::replace(&mut told, so_far(start));
-            on.handle(arrival(record, is_text, share));
+            on.handle(arrival(record, message_type, share));
         }
     }
 }
@@ -117,14 +119,17 @@ fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Protoco
 /// text.
 fn hear_values(delimited: bool, line_end: &Finder<'_>, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     match lines_of(delimited, frame) {
-        Some(lines) => hear_records(line_end, &Frame { bytes: &lines, is_text: true, ..*frame }, on),
-        None => on.handle(arrival(frame.bytes, frame.is_text, frame.wire_bytes)),
+        Some(lines) => {
+            let frame = Frame { bytes: &lines, message_type: MessageType::Text, ..*frame };
+            hear_records(line_end, &frame, on);
+        }
+        None => on.handle(arrival(frame.bytes, frame.message_type, frame.wire_bytes)),
     }
 }
 
 /// The values of a frame as JSON, a line each; `None` if it is no MessagePack.
 fn lines_of(delimited: bool, frame: &Frame<'_>) -> Option<Vec<u8>> {
-    if frame.is_text {
+    if frame.message_type == MessageType::Text {
         return None;
     }
     let (mut lines, mut rest) = (Vec::new(), frame.bytes);
@@ -136,8 +141,8 @@ fn lines_of(delimited: bool, frame: &Frame<'_>) -> Option<Vec<u8>> {
 }
 
 #[inline(always)]
-fn arrival(text: &[u8], is_text: bool, bytes: u32) -> ProtocolEvent<'_> {
-    let spelling = Spelling::Whole { is_text };
+fn arrival(text: &[u8], message_type: MessageType, bytes: u32) -> ProtocolEvent<'_> {
+    let spelling = Spelling::Whole { message_type };
     ProtocolEvent::Arrival(Arrival { text, spelling, found: None, hint: MessageHint::Unknown, bytes, open })
 }
 

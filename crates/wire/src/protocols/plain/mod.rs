@@ -41,8 +41,8 @@ impl Protocol for Plain {
     }
 
     fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
-        let &AppMessage { ref body, is_binary, is_packed, kind, .. } = app_message;
-        Ok(MessageTemplate { text: body.into(), is_binary, is_packed, kind, ..MessageTemplate::default() })
+        let &AppMessage { ref body, message_type, is_packed, kind, .. } = app_message;
+        Ok(MessageTemplate { text: body.into(), message_type, is_packed, kind, ..MessageTemplate::default() })
     }
 
     /// The rooms of raw, json and binary are one, in which any text may come.

@@ -25,8 +25,8 @@ use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::End;
-use crate::ws::frame::{self, BODY, Opcode};
+use crate::ws::frame::{self, BODY};
+use crate::ws::{End, MessageType};
 
 /// Rooms that one connection may have joined.
 const JOINED_MAX: usize = 256;
@@ -72,16 +72,16 @@ impl ServerProtocol for Server {
     fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let out = link.io.out(0);
         let body = start + BODY;
         let bytes = (out.len() - body) as u32;
-        match call(link.cfg.dialect, text, &out[body..]) {
+        match call(link.cfg.dialect, message_type, &out[body..]) {
             Call::Echo => {
-                link.sender.seal(out, start, text, None);
+                link.sender.seal(out, start, message_type, None);
                 on(ServerEvent::Echoed { bytes });
             }
             Call::Ignore => out.truncate(start),
@@ -95,14 +95,13 @@ impl ServerProtocol for Server {
                     return Ok(());
                 };
                 // Members of the group differ in their compression contexts, so the common frame is plain.
-                let opcode = if text { Opcode::Text } else { Opcode::Binary };
-                let body = frame::seal(out, start, opcode, false, None);
+                let body = frame::seal(out, start, message_type.into(), false, None);
                 on(ServerEvent::Broadcast { room, frame: &out[start..] });
                 let result = frame::open(out, End::Server);
                 out.extend_from_within(body..body + at);
                 out.extend_from_slice(by);
                 out.extend_from_within(body + at + bytes..result);
-                link.sender.seal(out, result, text, None);
+                link.sender.seal(out, result, message_type, None);
                 out.drain(start..result);
             }
         }
@@ -178,17 +177,18 @@ fn room_named(name: impl AsRef<[u8]>) -> Room {
 }
 
 #[inline]
-fn call(only: Option<DialectId>, text: bool, message: &[u8]) -> Call {
+fn call(only: Option<DialectId>, message_type: MessageType, message: &[u8]) -> Call {
+    let is_text = message_type == MessageType::Text;
     let speaks = |dialect| only.is_none_or(|o| o == dialect);
     let (kind, at, bytes, by) = if let Some((kind, at)) =
-        (speaks(DialectId::Json) && text).then(|| json::recognise(message)).flatten()
+        (speaks(DialectId::Json) && is_text).then(|| json::recognise(message)).flatten()
     {
         (kind, at, json::BROADCAST_BYTES, json::RESULT)
     } else if let Some(kind) =
-        (speaks(DialectId::Binary) && !text).then(|| binary::recognise(message)).flatten()
+        (speaks(DialectId::Binary) && !is_text).then(|| binary::recognise(message)).flatten()
     {
         (kind, binary::KIND_AT, 1, &[binary::RESULT][..])
-    } else if speaks(DialectId::Json) && text && json::recognise_move(message).is_some() {
+    } else if speaks(DialectId::Json) && is_text && json::recognise_move(message).is_some() {
         return Call::Move;
     } else if speaks(DialectId::Raw) {
         return Call::Echo;

@@ -17,6 +17,7 @@ use super::version::Version;
 use crate::failure::Failure;
 use crate::http::answer::AnswerHead;
 use crate::session::SessionHead;
+use crate::ws::MessageType;
 
 /// Messages that may wait.
 const WAITING_MAX: usize = 64;
@@ -30,7 +31,7 @@ pub(crate) struct Candidate {
     /// The question, until it is answered.
     asked: Option<Verb>,
     probed: bool,
-    waiting: VecDeque<(bool, Vec<u8>)>,
+    waiting: VecDeque<(MessageType, Vec<u8>)>,
     until_ns: u64,
 }
 
@@ -68,7 +69,7 @@ impl Candidate {
     /// Keeps a message, or takes it: then something may have to be asked.
     pub(crate) fn handle_message(
         &mut self,
-        text: bool,
+        message_type: MessageType,
         message: &[u8],
         out: &mut impl PacketOutput,
     ) -> Result<bool, Failure> {
@@ -78,15 +79,15 @@ impl Candidate {
             if self.waiting.len() >= WAITING_MAX {
                 return Err(Failure::BadMessage);
             }
-            self.waiting.push_back((text, message.to_vec()));
+            self.waiting.push_back((message_type, message.to_vec()));
             return Ok(false);
         }
-        self.asked = match (text, message, self.probed) {
-            (true, b"2probe", false) => {
+        self.asked = match (message_type, message, self.probed) {
+            (MessageType::Text, b"2probe", false) => {
                 out.text(&[b"3probe"]);
                 Some(Verb::Probe)
             }
-            (true, b"5", true) => Some(Verb::Take),
+            (MessageType::Text, b"5", true) => Some(Verb::Take),
             _ => return Err(Failure::BadMessage),
         };
         Ok(true)
@@ -103,12 +104,12 @@ impl Candidate {
     }
 
     /// Takes all messages that wait.
-    pub(crate) fn take_waiting(&mut self) -> VecDeque<(bool, Vec<u8>)> {
+    pub(crate) fn take_waiting(&mut self) -> VecDeque<(MessageType, Vec<u8>)> {
         std::mem::take(&mut self.waiting)
     }
 
     /// The next message that waits.
-    pub(crate) fn poll_waiting(&mut self) -> Option<(bool, Vec<u8>)> {
+    pub(crate) fn poll_waiting(&mut self) -> Option<(MessageType, Vec<u8>)> {
         self.waiting.pop_front()
     }
 

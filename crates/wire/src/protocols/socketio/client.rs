@@ -10,6 +10,7 @@ use crate::io::Io;
 use crate::link::Link;
 use crate::resumption::Resumption;
 use crate::template::Filling;
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
 
@@ -41,13 +42,14 @@ impl ClientProtocol for Client {
     ) -> Result<(), Failure> {
         let (payload, bytes) = (message.bytes()?, message.wire_bytes);
         let Link { parts, pending, identities, kept, now_ns, sender, io } = link;
-        let unpacked = if message.text || !parts.is_packed {
-            None
-        } else {
+        let unpacked = match message.message_type {
             // With this parser every binary message is a packet, as none has attachments of its own.
-            Some(packed::unpack(payload).ok_or(Failure::BadMessage)?)
+            MessageType::Binary if parts.is_packed => {
+                Some(packed::unpack(payload).ok_or(Failure::BadMessage)?)
+            }
+            _ => None,
         };
-        if message.text || unpacked.is_some() {
+        if message.message_type == MessageType::Text || unpacked.is_some() {
             let payload = unpacked.as_deref().unwrap_or(payload);
             let say = &mut |said: Said<'_>| {
                 let filling = Filling::of(identities.context(io.client(), *now_ns, kept));
@@ -90,7 +92,7 @@ impl ClientProtocol for Client {
         put(link.sender, link.io, link.parts, |out| message_template.text.write(out, filling, number));
         if let Some(attachment) = &message_template.attachment {
             let before = self.talk.version.before_attachment();
-            link.sender.message(link.io, false, |out| {
+            link.sender.message(link.io, MessageType::Binary, |out| {
                 out.extend_from_slice(before);
                 attachment.write(out, filling, number);
             });
@@ -107,7 +109,7 @@ impl ClientProtocol for Client {
 
     fn handle_timeout<I: Io>(&mut self, link: &mut Link<'_, Parts, I>) -> Result<(), Failure> {
         if self.talk.handle_timeout(link.now_ns)? {
-            link.sender.message(link.io, true, |out| out.push(b'2'));
+            link.sender.message(link.io, MessageType::Text, |out| out.push(b'2'));
         }
         Ok(())
     }
@@ -117,13 +119,13 @@ impl ClientProtocol for Client {
 #[inline]
 fn put(sender: &mut Sender, io: &mut impl Io, parts: &Parts, fill: impl FnOnce(&mut Vec<u8>)) {
     if !parts.is_packed {
-        return sender.message(io, true, fill);
+        return sender.message(io, MessageType::Text, fill);
     }
     let mut text = Vec::new();
     fill(&mut text);
     match packed::pack(&text) {
         // What is no packet of Socket.IO, such as a heartbeat, has no such form, and stays text.
-        Some(map) => sender.message(io, false, |out| out.extend_from_slice(&map)),
-        None => sender.message(io, true, |out| out.extend_from_slice(&text)),
+        Some(map) => sender.message(io, MessageType::Binary, |out| out.extend_from_slice(&map)),
+        None => sender.message(io, MessageType::Text, |out| out.extend_from_slice(&text)),
     }
 }

@@ -12,6 +12,7 @@ use crate::options::{BadOption, Options};
 use crate::resumption::Resumption;
 use crate::settings::Ack;
 use crate::template::{Filling, Piece, Quoting, Template};
+use crate::ws::MessageType;
 
 /// The parts encoded once.
 #[derive(Debug)]
@@ -118,9 +119,10 @@ impl Parts {
         &self,
         app_message: &AppMessage<'_>,
     ) -> Result<MessageTemplate, BadOption> {
-        let &AppMessage { event, ref body, is_binary, kind, wants_reply, room, .. } = app_message;
+        let &AppMessage { event, ref body, message_type, kind, wants_reply, room, .. } = app_message;
         let name = Quoting::JSON.of(event);
         let namespace = self.namespaces.get(usize::from(room)).ok_or(NO_NAMESPACE)?;
+        let is_binary = message_type == MessageType::Binary;
         let mut template = Template::literal(&namespace.starts[usize::from(is_binary)]);
         let is_numbered = wants_reply || (kind.is_some() && self.has_acks);
         if is_numbered {

@@ -24,6 +24,7 @@ use crate::publication::Publication;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::SessionHead;
+use crate::ws::MessageType;
 use crate::ws::close::NO_CODE;
 use crate::ws::frame::BODY;
 
@@ -78,7 +79,7 @@ impl ServerProtocol for Server {
     fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
@@ -90,14 +91,14 @@ impl ServerProtocol for Server {
         }
         // The frame is turned round in the output, without a copy: the way of nearly every message.
         if let Stage::Live(side) = &self.stage
-            && side.is_echo(text, &out[start + BODY..])
+            && side.is_echo(message_type, &out[start + BODY..])
         {
-            link.sender.seal(out, start, text, None);
+            link.sender.seal(out, start, message_type, None);
             on(ServerEvent::Echoed { bytes: bytes as u32 });
             return Ok(());
         }
         let message = link.take(start);
-        self.handle(link, text, &message, on)
+        self.handle(link, message_type, &message, on)
     }
 
     fn take_request(&mut self) -> Option<SessionHead<request::Request>> {
@@ -119,9 +120,9 @@ impl ServerProtocol for Server {
                 candidate.handle_admitted();
                 while let Stage::Candidate(candidate) = &mut self.stage
                     && !candidate.is_asking()
-                    && let Some((text, message)) = candidate.poll_waiting()
+                    && let Some((message_type, message)) = candidate.poll_waiting()
                 {
-                    self.handle(link, text, &message, on)?;
+                    self.handle(link, message_type, &message, on)?;
                 }
                 Ok(())
             }
@@ -129,7 +130,10 @@ impl ServerProtocol for Server {
                 // What came in while the session was asked for is the session's, behind what waited in it.
                 let waiting = candidate.take_waiting();
                 self.take_over(link, side, &packets, on)?;
-                waiting.iter().try_for_each(|(text, message)| self.handle(link, *text, message, on))
+                for (message_type, message) in waiting {
+                    self.handle(link, message_type, &message, on)?;
+                }
+                Ok(())
             }
             Some(UpgradeReply::TurnedAway) | None => {
                 link.sender.close(link.io, NO_CODE);
@@ -170,7 +174,7 @@ impl Connection {
     fn handle<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         message: &[u8],
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
@@ -181,7 +185,7 @@ impl Connection {
             Stage::Live(side) => side,
             Stage::Candidate(candidate) => {
                 let frames = &mut Frames { link, version: Version::V4 };
-                if candidate.handle_message(text, message, frames)? {
+                if candidate.handle_message(message_type, message, frames)? {
                     on(ServerEvent::Asked);
                 }
                 return Ok(());
@@ -190,7 +194,7 @@ impl Connection {
         };
         let (now_ns, version) = (link.now_ns, side.version);
         let frames = &mut Frames { link, version };
-        if !text {
+        if message_type == MessageType::Binary {
             let attachment = message.strip_prefix(version.before_attachment()).ok_or(Failure::BadMessage)?;
             return side.handle_attachment(attachment, frames, on);
         }
@@ -241,7 +245,7 @@ impl<I: Io> PacketOutput for Frames<'_, '_, I> {
     }
 
     fn attachment(&mut self, bytes: &[u8]) {
-        self.link.sender.message(self.link.io, false, |out| {
+        self.link.sender.message(self.link.io, MessageType::Binary, |out| {
             out.extend_from_slice(self.version.before_attachment());
             out.extend_from_slice(bytes);
         });

@@ -13,7 +13,7 @@ use super::terms::Terms;
 use super::version::Version;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::ws::End;
+use crate::ws::{End, MessageType};
 
 /// One session.
 #[derive(Debug)]
@@ -81,10 +81,10 @@ impl Side {
 
     /// Returns whether the message itself is its answer.
     #[inline]
-    pub(crate) fn is_echo(&self, text: bool, message: &[u8]) -> bool {
+    pub(crate) fn is_echo(&self, message_type: MessageType, message: &[u8]) -> bool {
         match self.service {
-            Service::Socket => text && self.app.is_echo(message),
-            Service::Engine => !text || message.starts_with(b"4"),
+            Service::Socket => message_type == MessageType::Text && self.app.is_echo(message),
+            Service::Engine => message_type == MessageType::Binary || message.starts_with(b"4"),
         }
     }
 

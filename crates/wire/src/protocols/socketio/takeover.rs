@@ -13,6 +13,7 @@ use crate::io::Io;
 use crate::opening::{Opening, Socket};
 use crate::request::Common;
 use crate::template::ClientContext;
+use crate::ws::MessageType;
 use crate::ws::receiver::Incoming;
 
 /// One such connection, which is stream 0 of its client.
@@ -51,7 +52,7 @@ impl Takeover {
             let Some(mut socket) = opening.handle_input(common, cookies, &mut input)? else { return Ok(()) };
             // A ping of this very text: it shows that the WebSocket carries messages both ways before
             // anything depends on it.
-            socket.sender.message(io, true, |out| out.extend_from_slice(b"2probe"));
+            socket.sender.message(io, MessageType::Text, |out| out.extend_from_slice(b"2probe"));
             *self = Takeover::Probing(socket);
         }
         loop {
@@ -67,7 +68,10 @@ impl Takeover {
                 Some(Incoming::Message(message)) => {
                     // Until the client takes over, the server's packets go by polls: here it has one thing to
                     // say.
-                    if was_probed || !message.text || message.bytes()? != b"3probe" {
+                    if was_probed
+                        || message.message_type != MessageType::Text
+                        || message.bytes()? != b"3probe"
+                    {
                         return Err(Failure::BadMessage);
                     }
                     self.handle_probed();
@@ -96,7 +100,7 @@ impl Takeover {
     pub(crate) fn take(self, queued: &[u8], io: &mut impl Io) -> Socket {
         let Takeover::Probed(mut socket) = self else { panic!("not probed") };
         for packet in std::iter::once(&b"5"[..]).chain(payload::waiting(queued)) {
-            socket.sender.message(io, true, |out| out.extend_from_slice(packet));
+            socket.sender.message(io, MessageType::Text, |out| out.extend_from_slice(packet));
         }
         socket
     }

@@ -19,6 +19,7 @@ use crate::json::{items, plain, string};
 use crate::link::Link;
 use crate::stamp;
 use crate::template::Filling;
+use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 /// How far a session has come.
@@ -57,7 +58,7 @@ impl ClientProtocol for Client {
         let parts = link.parts;
         match parts.one_of_ours(frame) {
             _ if parts.transport == Transport::RawWebSocket => {
-                let spelling = Spelling::Whole { is_text: message.text };
+                let spelling = Spelling::Whole { message_type: message.message_type };
                 let hint = MessageHint::Unknown;
                 on.handle(ProtocolEvent::Arrival(Arrival {
                     text: frame,
@@ -83,7 +84,7 @@ impl ClientProtocol for Client {
         message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) {
-        link.sender.message(link.io, true, |out| message_template.text.write(out, filling, 0));
+        link.sender.message(link.io, MessageType::Text, |out| message_template.text.write(out, filling, 0));
     }
 
     fn is_ready(&self) -> bool {

@@ -20,6 +20,7 @@ use crate::io::Io;
 use crate::link::ServerLink;
 use crate::publication::Publication;
 use crate::server_config::ServerConfig;
+use crate::ws::MessageType;
 use crate::ws::frame::{self, BODY};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -81,12 +82,12 @@ impl ServerProtocol for Server {
     fn handle_message<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         if !self.framed {
-            self.handle_raw(link, text, start, on);
+            self.handle_raw(link, message_type, start, on);
             return Ok(());
         }
         let out = link.io.out(0);
@@ -101,7 +102,7 @@ impl ServerProtocol for Server {
         let reply = frame::open(out, crate::ws::End::Server);
         out.extend_from_slice(b"a[");
         let replies = out.len();
-        let answered = if text {
+        let answered = if message_type == MessageType::Text {
             app::answer_array(*self.service_room, out, message, on)
         } else {
             Err(Failure::BadMessage)
@@ -117,7 +118,7 @@ impl ServerProtocol for Server {
             return Ok(());
         }
         out.push(b']');
-        link.sender.seal(out, reply, true, None);
+        link.sender.seal(out, reply, MessageType::Text, None);
         // The reply moves to where the message was, which is no longer needed.
         out.drain(start..reply);
         Ok(())
@@ -154,16 +155,16 @@ impl Server {
     fn handle_raw<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        text: bool,
+        message_type: MessageType,
         start: usize,
         on: &mut impl OnServerEvent,
     ) {
         let out = link.io.out(0);
         let body = start + BODY;
         let bytes = (out.len() - body) as u32;
-        if !text || app::is_echo(self.service_room.service, &out[body..]) {
+        if message_type == MessageType::Binary || app::is_echo(self.service_room.service, &out[body..]) {
             on(ServerEvent::Echoed { bytes });
-            return link.sender.seal(out, start, text, None);
+            return link.sender.seal(out, start, message_type, None);
         }
         let mut string = Vec::new();
         frames::escape(&mut string, &out[body..]);
@@ -181,6 +182,6 @@ impl Server {
         let _ = frames::unescape(&mut plain, &out[reply + 1..out.len() - 1]);
         out.truncate(body);
         out.extend_from_slice(&plain);
-        link.sender.seal(out, start, true, None);
+        link.sender.seal(out, start, MessageType::Text, None);
     }
 }
