@@ -28,6 +28,8 @@ pub(crate) use room_index::People;
 use room_index::{Name, RoomIndex};
 use said::{Said, all_sent, arrived};
 
+use crate::ending::Ending;
+
 /// The broadcasts of a step by all workers' books.
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
@@ -50,8 +52,8 @@ pub(crate) struct Audience {
 
 impl Audience {
     /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
-    /// `interrupted`: clients that were away then would have come back.
-    pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64, interrupted: bool) -> Self {
+    /// Clients that were away when a step was cut short would have come back.
+    pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64, ending: Ending) -> Self {
         // Otherwise a broadcast sent after `now_ns` would have waited for less than no time.
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
@@ -67,9 +69,9 @@ impl Audience {
             .map(|(_, sent)| sent.sent_ns)
             .collect();
         let said = Said::of(&room_index, books, &unheard);
-        let (lacking, away) = (lacking(&said, books), Away::of(&said, books, interrupted));
+        let (lacking, away) = (lacking(&said, books), Away::of(&said, books, ending));
         let mut of_says = apart_of_says(&room_index, &lacking, &away, books);
-        let mut of_roles = apart_of_roles(&room_index, &said, books, interrupted);
+        let mut of_roles = apart_of_roles(&room_index, &said, books, ending);
         let absent = absent(&people.rooms, books);
         let membership = MembershipTimeline::of(&room_index, books);
         let presence = presence(&membership, books);
@@ -175,7 +177,7 @@ mod tests {
     fn copies_are_due_to_everyone_present() {
         let sender = books(0, &[(250, -1)], &[200, 300], &[tally(0, 0, 3, 210), tally(0, 1, 2, 310)]);
         let other = books(1, &[], &[], &[tally(0, 0, 2, 260), tally(0, 1, 1, 320)]);
-        let audience = Audience::of(&together(5, 2), &[sender, other], 1_000, false);
+        let audience = Audience::of(&together(5, 2), &[sender, other], 1_000, Ending::Complete);
         assert_eq!((audience.due.copies, audience.due.left_behind), (9, 0));
         assert_eq!(audience.completion.count(), 2);
         assert_eq!(audience.completion.min_ns(), 60, "the other worker's last copy");
@@ -186,7 +188,7 @@ mod tests {
     fn broadcasts_are_charged_until_the_books_close() {
         let mut settled = books(0, &[], &[900, 1_200], &[]);
         settled.delta.at_ns = 1_500;
-        let completion = Audience::of(&together(2, 1), &[settled], 1_000, false).completion;
+        let completion = Audience::of(&together(2, 1), &[settled], 1_000, Ending::Complete).completion;
         assert_eq!((completion.min_ns(), completion.max_ns()), (300, 600));
     }
 
@@ -200,7 +202,7 @@ mod tests {
             &[tally(0, 0, 2, 120), tally(0, 1, 1, 220), tally(0, 2, 1, 320), tally(0, 3, 1, 420)],
         );
         settled.departures.push(Departure { client: 1, from_ns: 50, to_ns: 350, received: 1 });
-        let audience = Audience::of(&together(2, 1), &[settled], 1_000, false);
+        let audience = Audience::of(&together(2, 1), &[settled], 1_000, Ending::Complete);
         assert_eq!((audience.due.copies, audience.due.left_behind), (7, 2));
         assert_eq!(audience.completion.max_ns(), 20, "complete without those who left");
     }
@@ -229,7 +231,7 @@ mod tests {
         settled.absences.push(absence);
         settled.had_of_says = vec![1];
         settled.recovered_by_age = vec![1];
-        let audience = Audience::of(&together(2, 1), &[settled.clone()], 1_000, false);
+        let audience = Audience::of(&together(2, 1), &[settled.clone()], 1_000, Ending::Complete);
         assert_eq!((audience.due.copies, audience.of_says[0].offline, audience.away.due), (7 + 3 + 1, 3, 3));
         assert_eq!(audience.completion.max_ns(), 600, "complete without who was away");
         let row = results::Absences {
@@ -248,7 +250,7 @@ mod tests {
         assert_eq!(audience.away.ages, [ages]);
         // The messages are client 0's: to others, nothing changes but that it is not counted.
         let others = People { rooms: Rooms::default().to_others().into(), ..together(2, 1) };
-        let audience = Audience::of(&others, &[settled], 1_000, false);
+        let audience = Audience::of(&others, &[settled], 1_000, Ending::Complete);
         assert_eq!((audience.due.copies, audience.away.due), (3 + 1, 3));
     }
 
@@ -267,14 +269,13 @@ mod tests {
             is_under_load: false,
         });
         settled.had_of_says = vec![1];
-        let account = |interrupted| {
+        let account = |ending| {
             let books = std::slice::from_ref(&settled);
-            let Audience { due, of_says, away, .. } =
-                Audience::of(&together(2, 1), books, 1_000, interrupted);
+            let Audience { due, of_says, away, .. } = Audience::of(&together(2, 1), books, 1_000, ending);
             (due.copies, of_says[0].offline, away.due, away.absences.len())
         };
-        assert_eq!(account(false), (2 + 3 + 1, 2, 2, 1));
-        assert_eq!(account(true), (2 + 3 + 1, 0, 0, 0));
+        assert_eq!(account(Ending::Complete), (2 + 3 + 1, 2, 2, 1));
+        assert_eq!(account(Ending::CutShort), (2 + 3 + 1, 0, 0, 0));
     }
 
     #[test]
@@ -285,7 +286,8 @@ mod tests {
         let mut settled = books(0, &[(0, -2), (210, 1), (250, -1), (310, 1)], &[], &[]);
         settled.announced = vec![come(2, 200, false), come(3, 300, false), come(3, 290, true)];
         settled.heard = vec![tally(0, 0, 2, 220), tally(0, 1, 1, 330), tally(0, 2, 1, 330)];
-        let presence = |settled: Settled| Audience::of(&together(4, 1), &[settled], 1_000, false).presence;
+        let presence =
+            |settled: Settled| Audience::of(&together(4, 1), &[settled], 1_000, Ending::Complete).presence;
         assert_eq!(presence(settled.clone()), (2 + 2, 2 + 1));
         // The slowest announcement took 30: a member that left then had heard, or would have.
         settled.attendance.push(engine::Attendance { at_ns: 330, ..settled.attendance[2] });
@@ -300,7 +302,7 @@ mod tests {
         // they were away.
         let excused = BroadcastTally { worker: 0, client: 0, number: 0, received: 0, last_ns: 130 };
         let settled = books(0, &[(50, -2), (900, 2)], &[100, 500], &[excused]);
-        let audience = Audience::of(&together(2, 1), &[settled], 1_000, false);
+        let audience = Audience::of(&together(2, 1), &[settled], 1_000, Ending::Complete);
         let completion = &audience.completion;
         assert_eq!((audience.due.copies, completion.count(), completion.max_ns()), (0, 1, 30));
     }
@@ -335,12 +337,12 @@ mod tests {
             attendance: vec![change(0, 1, -1)],
             ..Settled::default()
         };
-        let audience = Audience::of(&people, &[even.clone(), odd], 1_000, false);
+        let audience = Audience::of(&people, &[even.clone(), odd], 1_000, Ending::Complete);
         assert_eq!(audience.due.copies, 3 + 2 + 1);
         assert_eq!((audience.completion.min_ns(), audience.completion.max_ns()), (10, 30));
         let others = People { rooms: rooms.to_others().into(), ..people.clone() };
-        assert_eq!(Audience::of(&others, std::slice::from_ref(&even), 1_000, false).due.copies, 1);
-        let lost = Audience::of(&people, &[even], 1_000, false);
+        assert_eq!(Audience::of(&others, std::slice::from_ref(&even), 1_000, Ending::Complete).due.copies, 1);
+        let lost = Audience::of(&people, &[even], 1_000, Ending::Complete);
         assert_eq!(lost.due.copies, 2 + 1 + 1, "the people of a lost worker are nobody's");
     }
 }

@@ -14,6 +14,7 @@ use results::{Interrupted, Step};
 use crate::agents::{Agents, OnLoss};
 use crate::deadlines::{DrainClock, PhaseDeadline, SILENCE_NS_MAX};
 use crate::drain::{Drain, Next};
+use crate::ending::Ending;
 use crate::error::{Broken, Error};
 use crate::fleet::{AgentSelection, Fleet};
 use crate::local::Local;
@@ -168,7 +169,8 @@ impl Crew {
         let usable = merge.usable();
         // At a second interrupt books are left open.
         let is_cut = was_interrupted || observer.is_hurried();
-        let mut step = merge.finish(now_ns, error.is_some() || is_cut);
+        let ending = if error.is_some() || is_cut { Ending::CutShort } else { Ending::Complete };
+        let mut step = merge.finish(now_ns, ending);
         step.interrupted = is_cut.then_some(match self.was_loaded {
             true => Interrupted::Loading,
             false => Interrupted::Connecting,

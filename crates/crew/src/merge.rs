@@ -19,6 +19,7 @@ use agreement::Agreement;
 
 use crate::audience::{Audience, Due, People};
 use crate::costs::Costs;
+use crate::ending::Ending;
 use crate::rows::{Rows, Seen};
 use crate::window::{Loaded, Window, per_s};
 
@@ -309,20 +310,19 @@ impl Merge {
         self.rows.last()
     }
 
-    /// Finishes the step. `interrupted`: it was cut short, so that what is not in yet is under way rather
-    /// than lost.
-    pub fn finish(mut self, now_ns: u64, interrupted: bool) -> Step {
+    /// Finishes the step, which ended at `now_ns`.
+    pub fn finish(mut self, now_ns: u64, ending: Ending) -> Step {
         let mut seconds = self.rows.finish();
         if !self.is_loading() {
             self.connecting = std::mem::take(&mut seconds);
         }
         let mut counts = self.totals.counts;
-        let audience = self.account(&mut counts, now_ns, interrupted);
-        let says = self.says(&audience, &counts, interrupted);
-        let roles = self.roles(&audience, interrupted);
+        let audience = self.account(&mut counts, now_ns, ending);
+        let says = self.says(&audience, &counts, ending);
+        let roles = self.roles(&audience, ending);
         let Audience { completion, away, unheard_ns, .. } = audience;
         let (window, grown) = (self.window(), self.grown);
-        let duration_ns = if self.is_loading() { window.length_ns(now_ns, interrupted) } else { 0 };
+        let duration_ns = if self.is_loading() { window.length_ns(now_ns, ending) } else { 0 };
         let connects_per_s = per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0);
         let rates = window.rates(duration_ns, Rates { connects_per_s, ..Rates::default() });
         let achieved_if_kept = window.achieved_if_kept(duration_ns);
@@ -375,7 +375,7 @@ impl Merge {
     }
 
     /// Fills in what was due and what is missing, and returns what else is known of broadcasts.
-    fn account(&self, counts: &mut Counts, now_ns: u64, interrupted: bool) -> Audience {
+    fn account(&self, counts: &mut Counts, now_ns: u64, ending: Ending) -> Audience {
         let mut audience = Audience::default();
         match self.workload {
             Workload::Echo => {
@@ -385,7 +385,7 @@ impl Merge {
                 counts.in_flight = self.present().map(|account| account.counts.in_flight).sum();
             }
             Workload::Broadcast => {
-                audience = Audience::of(&self.people, &self.settled, now_ns, interrupted);
+                audience = Audience::of(&self.people, &self.settled, now_ns, ending);
                 counts.expected = audience.due.copies + counts.in_passing + self.copies_of_lost();
                 counts.in_flight = audience.due.left_behind;
                 let recovered_of_lost: u64 = self.counts_of_lost().map(|counts| counts.recovered).sum();
@@ -397,20 +397,12 @@ impl Merge {
             }
         }
         counts.connecting += self.connecting_without_books();
-        // A worker that was lost cannot tell what it sent.
-        counts.expected = counts.expected.max(counts.received);
-        let outstanding = counts.expected - counts.received;
-        counts.in_flight = if interrupted { outstanding } else { counts.in_flight.min(outstanding) };
-        counts.missing = outstanding - counts.in_flight;
-        // Acknowledgements that were under way when the user ended the step are not the server's failure.
-        if interrupted {
-            counts.unacknowledged = 0;
-        }
+        charge_outstanding(counts, ending);
         audience
     }
 
     /// Figures by kind of messages, where there are several. `total` counts all of them together.
-    fn says(&self, audience: &Audience, total: &Counts, interrupted: bool) -> Vec<SayFigures> {
+    fn says(&self, audience: &Audience, total: &Counts, ending: Ending) -> Vec<SayFigures> {
         let of_lost = self.of_lost_by_say();
         let rooms = &self.people.rooms;
         let mut says: Vec<SayFigures> = Vec::new();
@@ -419,7 +411,7 @@ impl Merge {
             says.push(SayFigures {
                 name: say.name.clone(),
                 room: rooms.kinds()[usize::from(say.room)].name.clone(),
-                counts: accounted(delta.counts, due, of_lost[kind], interrupted),
+                counts: accounted(delta.counts, due, of_lost[kind], ending),
                 rtt: delta.rtt.clone(),
                 delivery: delta.delivery.clone(),
             });
@@ -440,7 +432,7 @@ impl Merge {
 
     /// Figures by role, where there are roles. Of the copies due to a lost agent's clients, only the ones
     /// that came are known.
-    fn roles(&self, audience: &Audience, interrupted: bool) -> Vec<RoleFigures> {
+    fn roles(&self, audience: &Audience, ending: Ending) -> Vec<RoleFigures> {
         let (rooms, role_assignment) = (&self.people.rooms, self.people.rooms.role_assignment());
         let of_lost = self.arrived_at_lost(rooms.roles().len(), |account| &account.of_roles);
         let figures = |(place, (role, delta)): (usize, (&RoleKind, &RoleDelta<Histogram>))| RoleFigures {
@@ -448,7 +440,7 @@ impl Merge {
             people: role_assignment.people(place, self.people.clients).into(),
             counts: {
                 let due = audience.of_roles.get(place).copied().unwrap_or_default();
-                accounted(delta.counts, due, of_lost[place], interrupted)
+                accounted(delta.counts, due, of_lost[place], ending)
             },
             handshake: delta.handshake.clone(),
             rtt: delta.rtt.clone(),
@@ -516,18 +508,29 @@ fn certain(counts: &Counts) -> u64 {
 }
 
 /// Completes the counts of a part of the messages by what was due, and by what came to and from lost agents.
-fn accounted(counted: Counts, due: Due, of_lost: ArrivedDue, interrupted: bool) -> Counts {
+fn accounted(counted: Counts, due: Due, of_lost: ArrivedDue, ending: Ending) -> Counts {
     let mut counts = counted;
-    counts.expected = (due.copies + counts.in_passing + of_lost.copies).max(counts.received);
-    let outstanding = counts.expected - counts.received;
-    counts.in_flight = if interrupted { outstanding } else { due.left_behind.min(outstanding) };
-    counts.missing = outstanding - counts.in_flight;
-    if interrupted {
-        counts.unacknowledged = 0;
-    }
+    counts.expected = due.copies + counts.in_passing + of_lost.copies;
+    counts.in_flight = due.left_behind;
+    charge_outstanding(&mut counts, ending);
     counts.offline_due = counts.recovered.max(due.offline + of_lost.recovered);
     counts.lost_offline = counts.offline_due - counts.recovered;
     counts
+}
+
+/// Divides what was due and has not come into what is missing and what is under way: to clients that left,
+/// `in_flight` at the most, or in a step that was cut short, all.
+fn charge_outstanding(counts: &mut Counts, ending: Ending) {
+    // A worker that was lost cannot tell what it sent.
+    counts.expected = counts.expected.max(counts.received);
+    let outstanding = counts.expected - counts.received;
+    counts.in_flight = counts.in_flight.min(outstanding);
+    if ending == Ending::CutShort {
+        counts.in_flight = outstanding;
+        // Acknowledgements that were under way when the step ended are not the server's failure.
+        counts.unacknowledged = 0;
+    }
+    counts.missing = outstanding - counts.in_flight;
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use load::{Load, Workload};
 use results::{CPU_WINDOW_NS_MIN, Rates};
 use stats::Histogram;
 
+use crate::ending::Ending;
+
 const NS_PER_S: u64 = 1_000_000_000;
 /// Share of an open loop's messages whose answers come after the schedule, from which on it is an overload.
 const TAIL_SHARE_MAX: f64 = 0.01;
@@ -59,12 +61,12 @@ impl Window<'_> {
         self.load.duration_ns().is_none() && self.full().is_none()
     }
 
-    /// The length of the window, by what is known at `now_ns`: of the schedule, an interrupted step had only
-    /// a part.
-    pub(crate) fn length_ns(&self, now_ns: u64, interrupted: bool) -> u64 {
+    /// The length of the window, by what is known at `now_ns`: of the schedule, a step that was cut short
+    /// had only a part.
+    pub(crate) fn length_ns(&self, now_ns: u64, ending: Ending) -> u64 {
         let elapsed_ns = now_ns.saturating_sub(self.go_ns);
         match (self.load.duration_ns(), self.full()) {
-            (Some(schedule_ns), _) if interrupted => schedule_ns.min(elapsed_ns),
+            (Some(schedule_ns), _) if ending == Ending::CutShort => schedule_ns.min(elapsed_ns),
             (Some(schedule_ns), _) => schedule_ns,
             (None, Some(loaded)) => loaded.at_ns.saturating_sub(self.go_ns),
             // All that was waited for came to nothing.
@@ -215,7 +217,7 @@ mod tests {
     /// Length of the window, what was achieved, and what was received per second, once all is over at 60 s.
     fn figures(load: &Load, loaded: Option<Loaded>, totals: &Delta<Histogram>) -> (u64, f64, f64) {
         let window = window(load, loaded, totals);
-        let length_ns = window.length_ns(GO_NS + 60 * S, false);
+        let length_ns = window.length_ns(GO_NS + 60 * S, Ending::Complete);
         let rates = window.rates(length_ns, Rates::default());
         (length_ns, rates.achieved_per_s.unwrap(), rates.received_per_s.unwrap())
     }
@@ -231,8 +233,8 @@ mod tests {
             "nor until the last straggler"
         );
         let cut_short = window(&TIMED, None, &straggler);
-        assert_eq!(cut_short.length_ns(GO_NS + 2 * S, true), 2 * S);
-        assert_eq!(cut_short.length_ns(GO_NS + 7 * S, true), 6 * S, "in the drain");
+        assert_eq!(cut_short.length_ns(GO_NS + 2 * S, Ending::CutShort), 2 * S);
+        assert_eq!(cut_short.length_ns(GO_NS + 7 * S, Ending::CutShort), 6 * S, "in the drain");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use load::Cut;
 use results::{Absences, Ages};
 
 use super::said::Said;
+use crate::ending::Ending;
 
 /// The accounts of all absences of a step.
 #[derive(Debug, Default)]
@@ -25,9 +26,9 @@ pub(crate) struct Away {
 }
 
 impl Away {
-    /// Adds up the books. `interrupted`: an absence that lasted until the end was broken off, and has no
-    /// account; of what was due in it, nothing is lost.
-    pub(super) fn of(said: &Said, books: &[Settled], interrupted: bool) -> Self {
+    /// Adds up the books. Where the step was cut short, an absence that lasted until the end was broken off,
+    /// and has no account; of what was due in it, nothing is lost.
+    pub(super) fn of(said: &Said, books: &[Settled], ending: Ending) -> Self {
         let mut away = Self { of_says: vec![0; said.kinds()], ..Self::default() };
         let mut rows: BTreeMap<(Option<Cut>, usize), Absences> = BTreeMap::new();
         let mut ages: Vec<Ages> =
@@ -35,7 +36,7 @@ impl Away {
         for absence in books.iter().flat_map(|settled| &settled.absences) {
             let &Absence { client, from_ns, cut_ns, to_ns, cut, had, recovered, is_under_load } = absence;
             let is_back = to_ns != u64::MAX;
-            if interrupted && !is_back {
+            if ending == Ending::CutShort && !is_back {
                 for (name, _) in said.to(client, from_ns, to_ns).take(had as usize) {
                     away.of_says[said.kind_of(name)] += 1;
                 }

@@ -7,6 +7,7 @@ use engine::Settled;
 use super::away::Away;
 use super::room_index::{Name, RoomIndex};
 use super::said::Said;
+use crate::ending::Ending;
 
 /// Copies due to clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,13 +44,13 @@ pub(super) fn apart_of_says(
     of_says
 }
 
-/// Copies of each role due to clients that left in mid-step or were away; empty without roles. `interrupted`:
-/// as in [`Away::of`].
+/// Copies of each role due to clients that left in mid-step or were away; empty without roles.
+/// Absences that a step's end has broken off are treated as in [`Away::of`].
 pub(super) fn apart_of_roles(
     room_index: &RoomIndex<'_>,
     said: &Said<'_>,
     books: &[Settled],
-    interrupted: bool,
+    ending: Ending,
 ) -> Vec<Due> {
     let mut of_roles = vec![Due::default(); room_index.roles()];
     for settled in books.iter().filter(|_| room_index.roles() > 0) {
@@ -61,7 +62,7 @@ pub(super) fn apart_of_roles(
         for absence in &settled.absences {
             let (of_role, had) = (&mut of_roles[room_index.role_of(absence.client)], u64::from(absence.had));
             of_role.copies += had;
-            if interrupted && absence.to_ns == u64::MAX {
+            if ending == Ending::CutShort && absence.to_ns == u64::MAX {
                 continue;
             }
             let sent = said.to(absence.client, absence.from_ns, absence.to_ns).count() as u64;

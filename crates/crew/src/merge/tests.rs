@@ -36,7 +36,7 @@ fn lost_agents_owe_and_hide_nothing() {
     merge.add(&Delta { worker: 1, at_ns: 205, counts, usable: 2, ..Delta::default() });
     merge.lose(1..2);
     merge.close_books(survivor);
-    let step = merge.finish(1_000, false);
+    let step = merge.finish(1_000, Ending::Complete);
     assert_eq!((step.counts.expected, step.counts.received, step.counts.missing), (10, 9, 1));
     assert_eq!(step.counts.check(), Ok(()));
 }
@@ -54,7 +54,7 @@ fn departures_at_a_lost_agent_hide_no_loss() {
     merge.add(&delta(1, 50, 30, 20));
     merge.lose(1..2);
     merge.close_books(Settled { delta: delta(0, 100, 87, 3), ..Settled::default() });
-    let counts = merge.finish(1_000, false).counts;
+    let counts = merge.finish(1_000, Ending::Complete).counts;
     assert_eq!((counts.expected, counts.in_flight, counts.missing), (130, 3, 10));
     assert_eq!(counts.check(), Ok(()));
 }
@@ -88,7 +88,7 @@ fn recoveries_at_a_lost_agent_hide_no_loss() {
     };
     let (sent, absences) = ([200, 210, 220].map(said).to_vec(), vec![absence]);
     merge.close_books(Settled { delta: delta(0, 1), sent, absences, ..Settled::default() });
-    let counts = merge.finish(1_000, false).counts;
+    let counts = merge.finish(1_000, Ending::Complete).counts;
     assert_eq!((counts.offline_due, counts.recovered, counts.lost_offline), (5 + 3, 5 + 1, 2));
     assert_eq!(counts.check(), Ok(()));
 }
@@ -101,7 +101,7 @@ fn connects_without_books_stay_under_way() {
     let under_way = Counts { connects: 2, connecting: 2, ..Counts::default() };
     let delta = Delta { counts: under_way, ..Delta::default() };
     merge.close_books(Settled { delta, ..Settled::default() });
-    let counts = merge.finish(1_000, true).counts;
+    let counts = merge.finish(1_000, Ending::CutShort).counts;
     assert_eq!((counts.connects, counts.connecting), (44, 1 + 2));
     assert_eq!(counts.check(), Ok(()));
 }
@@ -126,7 +126,7 @@ fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
     for n in 1..=200 {
         at(1_100 + 10 * n, 10, 0);
     }
-    merge.finish(3_100 * MS, false).generator.and_then(|used| used.worker_cpu_percent_max).unwrap()
+    merge.finish(3_100 * MS, Ending::Complete).generator.and_then(|used| used.worker_cpu_percent_max).unwrap()
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn interrupted_messages_are_not_lost() {
         is_outside: false,
     }];
     let books = || Settled { sent: sent.clone(), ..Settled::default() };
-    let step = merge(vec![books()]).finish(1_000, true);
+    let step = merge(vec![books()]).finish(1_000, Ending::CutShort);
     assert_eq!((step.counts.missing, step.counts.in_flight), (0, 3));
-    let step = merge(vec![books()]).finish(1_000, false);
+    let step = merge(vec![books()]).finish(1_000, Ending::Complete);
     assert_eq!((step.counts.missing, step.counts.in_flight), (3, 0));
 }
 
@@ -177,7 +177,7 @@ fn achieved_per_s(answered_after_ms: impl Fn(u64) -> u64) -> Option<f64> {
     answers.figures.service = answers.figures.rtt.clone();
     merge.add(&answers);
     merge.end_load(2_000 * MS);
-    merge.finish(20_000 * MS, false).rates.achieved_per_s
+    merge.finish(20_000 * MS, Ending::Complete).rates.achieved_per_s
 }
 
 #[test]
@@ -216,6 +216,6 @@ fn queues_achieve_the_servers_own_rate() {
     second(16, 0, 4);
     second(76, 0, 1);
     merge.end_load(8 * S);
-    let step = merge.finish(80 * S, false);
+    let step = merge.finish(80 * S, Ending::Complete);
     assert_eq!((step.counts.received, step.rates.achieved_per_s), (80, Some(5.0)));
 }
