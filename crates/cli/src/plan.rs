@@ -30,15 +30,20 @@ pub(crate) const CLIENTS_PER_ADDR: u64 = 10_000;
 /// Source addresses on loopback when it is not known how many clients there will be.
 const ADDRS_MAX: u64 = 100;
 
-/// The plan for a workload. `clients_max`: the most clients any step will have, if that is known.
-pub(crate) fn plan(
-    args: &RunArgs,
-    target: &Target,
-    workload: Workload,
-    dialect: &str,
-    clients_max: Option<u64>,
-) -> Result<Plan, Failure> {
-    telling(args, &BroadcastArgs::default(), target, workload, dialect, clients_max)
+/// Inputs of a plan.
+pub(crate) struct PlanInputs<'a> {
+    /// The flags that all verbs with a load share.
+    pub(crate) args: &'a RunArgs,
+    /// The messages that flags describe.
+    pub(crate) says: BroadcastArgs,
+    /// The server.
+    pub(crate) target: &'a Target,
+    /// The workload.
+    pub(crate) workload: Workload,
+    /// The protocol's name, or the path of an app's file.
+    pub(crate) dialect: &'a str,
+    /// The most clients that any step will have, if that is known.
+    pub(crate) clients_max: Option<u64>,
 }
 
 /// How clients lose their connections by these flags, and where they say nothing by the app's file.
@@ -53,21 +58,27 @@ fn app_of(args: &RunArgs) -> Option<&Path> {
     args.app.as_deref().or(dialect.map(Path::new))
 }
 
-/// The plan for a workload whose clients send what the flags `says` tell them to.
-pub(crate) fn telling(
-    args: &RunArgs,
-    says: &BroadcastArgs,
-    target: &Target,
-    workload: Workload,
-    dialect: &str,
-    clients_max: Option<u64>,
-) -> Result<Plan, Failure> {
+impl<'a> PlanInputs<'a> {
+    /// The inputs for echoes of the benchmark, or of an app's file.
+    pub(crate) fn of_echoes(
+        args: &'a RunArgs,
+        target: &'a Target,
+        dialect: &'a str,
+        clients_max: Option<u64>,
+    ) -> Self {
+        let (says, workload) = (BroadcastArgs::default(), Workload::Echo);
+        Self { args, says, target, workload, dialect, clients_max }
+    }
+}
+
+/// The plan for a workload.
+pub(crate) fn plan(inputs: &PlanInputs<'_>) -> Result<Plan, Failure> {
+    let &PlanInputs { args, ref says, target, workload, clients_max, .. } = inputs;
     // What needs no look at files or the network comes first.
     check_connecting(args)?;
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
-    let (mut client_spec, described) =
-        client_spec(args, says, workload, target, dialect, &division, clients_max)?;
+    let (mut client_spec, described) = client_spec(inputs, &division)?;
     check_waits(args, &client_spec)?;
     let AppSettings { publish, rooms, to_others, tells_apart } = described;
     let is_divided = workload == Workload::Broadcast && division != Division::ONE;
@@ -200,15 +211,8 @@ pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, F
     Ok(written.unwrap_or_else(|| Rooms::of(division)))
 }
 
-fn client_spec(
-    args: &RunArgs,
-    says: &BroadcastArgs,
-    workload: Workload,
-    target: &Target,
-    dialect: &str,
-    division: &Division,
-    clients_max: Option<u64>,
-) -> Result<(ClientSpec, AppSettings), Failure> {
+fn client_spec(inputs: &PlanInputs<'_>, division: &Division) -> Result<(ClientSpec, AppSettings), Failure> {
+    let &PlanInputs { args, ref says, target, workload, dialect, clients_max } = inputs;
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
     let has_app = file.is_some() || says.is_given();

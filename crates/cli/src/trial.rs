@@ -11,7 +11,8 @@ use crate::calibration::HTTP;
 use crate::compression::Compression;
 use crate::exit::Failure;
 use crate::hidden;
-use crate::{plan, target};
+use crate::plan::{self, PlanInputs};
+use crate::target;
 
 /// The run to try.
 pub(crate) struct Trial<'a> {
@@ -40,7 +41,10 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let args = RunArgs { compression, ..RunArgs::of_url(&server.url) };
     let target = target::of(&args, clients.into())?;
     let target = if dialect == HTTP { target.at("/") } else { target };
-    let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
+    let plan = plan::plan(&PlanInputs {
+        workload,
+        ..PlanInputs::of_echoes(&args, &target, dialect, Some(clients.into()))
+    })?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients: clients.into() };
     // What it costs is the server's memory and CPU, too.
     let watch = ServerWatch::new(Some(&Service::of(server.pid())));

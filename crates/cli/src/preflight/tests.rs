@@ -1,10 +1,11 @@
 use super::*;
 use crate::args::RunArgs;
-use crate::{plan, target};
+use crate::plan::{self, PlanInputs};
+use crate::target;
 
 fn plan_for(url: &str, dialect: &str) -> Plan {
     let args = RunArgs::of_url(url);
-    plan::plan(&args, &target::of(&args, 1).unwrap(), load::Workload::Echo, dialect, None).unwrap()
+    plan::plan(&PlanInputs::of_echoes(&args, &target::of(&args, 1).unwrap(), dialect, None)).unwrap()
 }
 
 fn probe_result(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8]) -> ProbeResult {

@@ -12,11 +12,12 @@ use crate::crowd::{self, TalkArgs};
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::flap::FlapArgs;
+use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
 use crate::verbs::steps::{self, StepArgs};
-use crate::{app_file, people, plan, target};
+use crate::{app_file, people, target};
 
 const DURATION_NS: u64 = 10_000_000_000;
 /// websocket-bench's defaults, except its 20 samples: the 95th percentile, which is what is limited, needs
@@ -80,8 +81,14 @@ impl Broadcast {
         let clients = stepping.clients_known(steps, 0)?;
         let target = target::of(args, clients)?;
         let server_pid = request::server_pid(args, &target)?;
-        let plan =
-            talk.of(plan::telling(args, tells, &target, Workload::Broadcast, dialect, clients_max)?)?;
+        let plan = talk.of(plan::plan(&PlanInputs {
+            args,
+            says: tells.clone(),
+            target: &target,
+            workload: Workload::Broadcast,
+            dialect,
+            clients_max,
+        })?)?;
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
         check_slow(*slow, clients_max)?;
         check_roles(&plan.rooms, stepping.clients_min(steps, 0)?)?;

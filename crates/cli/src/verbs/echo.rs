@@ -11,11 +11,12 @@ use crate::app_file::SayArgs;
 use crate::args::RunArgs;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
+use crate::target;
 use crate::verbs::steps::{self, StepArgs};
-use crate::{plan, target};
 
 /// Clients when nothing is said.
 const CLIENTS: u64 = 1_000;
@@ -75,8 +76,10 @@ impl Echo {
         let clients = stepping.clients_known(steps, CLIENTS)?;
         let target = target::of(args, clients)?;
         let server_pid = request::server_pid(args, &target)?;
-        let mut plan =
-            plan::telling(args, &says.clone().into(), &target, Workload::Echo, dialect, clients_max)?;
+        let mut plan = plan::plan(&PlanInputs {
+            says: says.clone().into(),
+            ..PlanInputs::of_echoes(args, &target, dialect, clients_max)
+        })?;
         plan.churn = steps.churn;
         plan.messages_per_connection = self.messages_per_connection;
         run::run(Request {

@@ -11,11 +11,12 @@ use crate::app_file;
 use crate::args::RunArgs;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
+use crate::target;
 use crate::verbs::steps;
-use crate::{plan, target};
 
 /// The idle test of the AnyCable comparison of 2018: 20,000 clients at 200 a second.
 const CLIENTS: &str = "20000";
@@ -65,7 +66,7 @@ impl Idle {
         run::run(Request {
             args,
             scenario: Scenario::Idle,
-            plan: plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?,
+            plan: plan::plan(&PlanInputs::of_echoes(args, &target, dialect, Some(self.clients)))?,
             shape: processes::shape(args, self.clients, server_pid.is_some())?,
             course,
             stop: Vec::new(),

@@ -22,7 +22,7 @@ use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::interrupts;
 use crate::output;
-use crate::plan;
+use crate::plan::{self, PlanInputs};
 use crate::preflight;
 use crate::secrets::{self, given};
 use crate::target::{self, Target};
@@ -187,9 +187,9 @@ impl Probe {
         let plan = match self.publish.is_given() && resumes {
             true => {
                 let tells = BroadcastArgs::from(self.publish.clone());
-                prober.telling(&place, origin, FIRST_TIMEOUT, &tells, Workload::Broadcast)?
+                prober.plan(&place, origin, FIRST_TIMEOUT, Some(tells))?
             }
-            false => prober.plan(&place, origin, FIRST_TIMEOUT)?,
+            false => prober.plan(&place, origin, FIRST_TIMEOUT, None)?,
         };
         let bounds = SheetArgs {
             yes: self.yes,
@@ -301,7 +301,7 @@ impl Prober {
     /// Makes one request.
     fn ask(&mut self, place: &Place, origin: Option<&str>, timeout: Duration) -> Result<Reply, Failure> {
         self.requests += 1;
-        let mut plan = self.plan(place, origin, timeout)?;
+        let mut plan = self.plan(place, origin, timeout, None)?;
         if place.is_get() {
             let http = HttpOptions { expect_status: vec![ANY_STATUS], ..HttpOptions::default() };
             plan.client_spec.of_dialect.settings = http.into();
@@ -318,19 +318,13 @@ impl Prober {
         Ok(self.reply(place, met, plan.tls.is_none()))
     }
 
-    /// The plan of one client at a place.
-    fn plan(&self, place: &Place, origin: Option<&str>, timeout: Duration) -> Result<Plan, Failure> {
-        self.telling(place, origin, timeout, &BroadcastArgs::default(), Workload::Echo)
-    }
-
-    /// The same, of a client whose messages are these.
-    fn telling(
+    /// The plan of one client at a place. With `says`, it is one of a room's members.
+    fn plan(
         &self,
         place: &Place,
         origin: Option<&str>,
         timeout: Duration,
-        tells: &BroadcastArgs,
-        workload: Workload,
+        says: Option<BroadcastArgs>,
     ) -> Result<Plan, Failure> {
         let mut args = self.args.clone();
         args.connect_timeout = Some(timeout.as_nanos() as u64);
@@ -338,7 +332,14 @@ impl Prober {
         args.access.origin = args.access.origin.or(origin.map(str::to_owned));
         args.subprotocols = place.subprotocols();
         let target = self.target.at_path(&place.asked_path());
-        plan::telling(&args, tells, &target, workload, place.dialect().name(), Some(1))
+        plan::plan(&PlanInputs {
+            args: &args,
+            workload: if says.is_some() { Workload::Broadcast } else { Workload::Echo },
+            says: says.unwrap_or_default(),
+            target: &target,
+            dialect: place.dialect().name(),
+            clients_max: Some(1),
+        })
     }
 
     fn reply(&self, place: &Place, met: ProbeResult, is_plain: bool) -> Reply {

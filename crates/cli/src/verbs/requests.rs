@@ -15,7 +15,7 @@ use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::inputs;
 use crate::people;
-use crate::plan;
+use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::rates::{self, Rates};
 use crate::request::{self, Request};
@@ -169,7 +169,7 @@ impl RequestArgs {
         options: HttpOptions,
     ) -> Result<Plan, Failure> {
         let mut plan =
-            plan::plan(&self.run, target, Workload::Echo, dialect.name(), Some(self.connections()))?;
+            plan::plan(&PlanInputs::of_echoes(&self.run, target, dialect.name(), Some(self.connections())))?;
         // A virtual host may have another name than the address that is connected to.
         plan.client_spec.host = host.unwrap_or(plan.client_spec.host);
         let body = match options.body {

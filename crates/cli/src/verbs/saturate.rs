@@ -11,11 +11,12 @@ use crate::args::RunArgs;
 use crate::crowd::{self, TalkArgs};
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
+use crate::target;
 use crate::verbs::{broadcast, steps};
-use crate::{plan, target};
 
 /// The levels of the SockJS test of 2011.
 const LEVELS: &str = "25,50,100,200,500,1000,2000";
@@ -72,8 +73,9 @@ impl Saturate {
         }
         let target = target::of(args, clients)?;
         let server_pid = request::server_pid(args, &target)?;
-        let plan =
-            self.talk.of(plan::telling(args, &self.tells, &target, workload, dialect, Some(clients))?)?;
+        let (says, clients_max) = (self.tells.clone(), Some(clients));
+        let inputs = PlanInputs { args, says, target: &target, workload, dialect, clients_max };
+        let plan = self.talk.of(plan::plan(&inputs)?)?;
         // The level with the fewest people has the fewest in each role.
         broadcast::check_roles(&plan.rooms, self.levels.iter().min().copied().unwrap_or(0))?;
         // Where nothing answers the sender there is no round trip: what is timed then is the way to the

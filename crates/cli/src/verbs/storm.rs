@@ -10,13 +10,14 @@ use wire::{Backoff, DialectId};
 use crate::args::RunArgs;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};
 use crate::restarts::Restarts;
 use crate::run;
 use crate::stderr;
+use crate::target;
 use crate::verbs::steps;
-use crate::{plan, target};
 
 /// A storm counts as over when 99% are back.
 const PERCENTILE: f64 = 99.0;
@@ -71,7 +72,7 @@ impl Storm {
         let target = target::of(args, self.clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
-        let plan = plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?;
+        let plan = plan::plan(&PlanInputs::of_echoes(args, &target, dialect, Some(self.clients)))?;
         let app = plan.client_spec.of_dialect.app.as_ref();
         // An app's file may have named another protocol than the flags.
         let facts = plan.client_spec.dialect.facts();
