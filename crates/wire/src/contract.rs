@@ -4,6 +4,8 @@
 //! says, and takes it off what comes in ([`carried`](crate::carried)). What that means is the app's to tell
 //! ([`apps`](crate::apps)).
 
+use std::convert::Infallible;
+
 use crate::backoff::Reconnection;
 use crate::carried::{AppMessage, MessageTemplate, ProtocolHandler, Shape};
 use crate::dialect_id::DialectId;
@@ -175,16 +177,9 @@ pub(crate) trait ClientProtocol {
         filling: &Filling<'_>,
     );
 
-    /// Joins or leaves a room that the protocol can join by itself, by its place among these rooms. Reports
-    /// the outcome ([`Event::RoomChange`](crate::Event::RoomChange)), if the server tells.
-    fn pass<I: Io>(
-        &mut self,
-        _link: &mut Link<'_, Self::Parts, I>,
-        _place: usize,
-        _way: Direction,
-        _announced: Mark<'_>,
-    ) {
-        unreachable!("its rooms are joined by messages")
+    /// The rooms that the protocol joins by itself; `None` if the app's messages join all of them.
+    fn rooms(&mut self) -> Option<&mut impl RoomProtocol<Self::Parts>> {
+        None::<&mut Infallible>
     }
 
     /// Returns whether the app may speak.
@@ -200,6 +195,26 @@ pub(crate) trait ClientProtocol {
     /// The time has come.
     fn handle_timeout<I: Io>(&mut self, _link: &mut Link<'_, Self::Parts, I>) -> Result<(), Failure> {
         Ok(())
+    }
+}
+
+/// The rooms that a client's side joins and leaves in the protocol's own terms.
+pub(crate) trait RoomProtocol<Parts> {
+    /// Joins or leaves a room, by its place among these rooms. Reports the outcome
+    /// ([`Event::RoomChange`](crate::Event::RoomChange)), if the server tells.
+    fn pass<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        place: usize,
+        way: Direction,
+        announced: Mark<'_>,
+    );
+}
+
+/// The absence of such rooms.
+impl<Parts> RoomProtocol<Parts> for Infallible {
+    fn pass<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, _place: usize, _way: Direction, _: Mark<'_>) {
+        match *self {}
     }
 }
 

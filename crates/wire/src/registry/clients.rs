@@ -2,7 +2,7 @@
 
 use super::Parts;
 use crate::carried::{MessageTemplate, ProtocolHandler};
-use crate::contract::{ClientProtocol, Protocol, Side};
+use crate::contract::{ClientProtocol, Protocol, RoomProtocol, Side};
 use crate::event::Direction;
 use crate::failure::Failure;
 use crate::identities::Identities;
@@ -108,7 +108,11 @@ macro_rules! clients {
                 way: Direction,
                 mark: Mark<'_>,
             ) {
-                of_any!(self, parts, context, client, link => client.pass(link, place, way, mark))
+                of_any!(self, parts, context, client, link => {
+                    if let Some(rooms) = client.rooms() {
+                        rooms.pass(link, place, way, mark);
+                    }
+                })
             }
 
             pub(crate) fn resume(&mut self, resumption: &Resumption) {

@@ -12,7 +12,7 @@ use memchr::memmem;
 use super::parts::Parts;
 use super::positions::{known_of, note, write_asking};
 use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
-use crate::contract::ClientProtocol;
+use crate::contract::{ClientProtocol, RoomProtocol};
 use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
@@ -123,11 +123,8 @@ impl ClientProtocol for Client {
         link.sender.message(link.io, MessageType::Text, |out| message_template.text.write(out, filling, 0));
     }
 
-    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Direction, _: Mark<'_>) {
-        match way {
-            Direction::In => link.say(&link.parts.subscribe[place]),
-            Direction::Out => link.say(&link.parts.unsubscribe[place]),
-        }
+    fn rooms(&mut self) -> Option<&mut impl RoomProtocol<Parts>> {
+        Some(self)
     }
 
     fn is_ready(&self) -> bool {
@@ -135,6 +132,15 @@ impl ClientProtocol for Client {
             Client::New => false,
             Client::Usable => true,
             Client::Held(held) => held.stage == Stage::Usable,
+        }
+    }
+}
+
+impl RoomProtocol<Parts> for Client {
+    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Direction, _: Mark<'_>) {
+        match way {
+            Direction::In => link.say(&link.parts.subscribe[place]),
+            Direction::Out => link.say(&link.parts.unsubscribe[place]),
         }
     }
 }

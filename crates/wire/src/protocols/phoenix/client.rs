@@ -16,7 +16,7 @@ use super::parts::{ACCEPTED, HEARTBEAT_REF, LEAVE_REF, Parts, Topic};
 use crate::carried::{
     Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
 };
-use crate::contract::ClientProtocol;
+use crate::contract::{ClientProtocol, RoomProtocol};
 use crate::event::{Direction, Event, Kind, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
@@ -80,25 +80,8 @@ impl ClientProtocol for Client {
         }
     }
 
-    fn pass<I: Io>(
-        &mut self,
-        link: &mut Link<'_, Parts, I>,
-        place: usize,
-        way: Direction,
-        announced: Mark<'_>,
-    ) {
-        let topic = &link.parts.topics[place];
-        match way {
-            Direction::In => link.say_marked(&topic.join, announced),
-            Direction::Out => {
-                if let Topics::Joined { leaving } = &mut self.topics {
-                    // Phoenix says `phx_close` for each leave: without the count, it would pass for a channel
-                    // that the server closed.
-                    *leaving = leaving.saturating_add(1);
-                }
-                link.say(&topic.leave);
-            }
-        }
+    fn rooms(&mut self) -> Option<&mut impl RoomProtocol<Parts>> {
+        Some(self)
     }
 
     #[inline]
@@ -183,6 +166,29 @@ impl ClientProtocol for Client {
         let heartbeat = &link.parts.heartbeat;
         link.sender.message(link.io, MessageType::Text, |out| out.extend_from_slice(heartbeat));
         Ok(())
+    }
+}
+
+impl RoomProtocol<Parts> for Client {
+    fn pass<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        place: usize,
+        way: Direction,
+        announced: Mark<'_>,
+    ) {
+        let topic = &link.parts.topics[place];
+        match way {
+            Direction::In => link.say_marked(&topic.join, announced),
+            Direction::Out => {
+                if let Topics::Joined { leaving } = &mut self.topics {
+                    // Phoenix says `phx_close` for each leave: without the count, it would pass for a channel
+                    // that the server closed.
+                    *leaving = leaving.saturating_add(1);
+                }
+                link.say(&topic.leave);
+            }
+        }
     }
 }
 
