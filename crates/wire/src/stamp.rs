@@ -16,10 +16,16 @@
 //! over. A reader that knows no run gets it from the halves, which agree in a sound stamp; a flipped bit
 //! makes them differ.
 
+mod hex;
+mod lag;
+
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem;
+
+use lag::LAG_BITS;
+pub use lag::{LAG_UNIT_NS, Lag};
 
 /// The sender of a message, its number, and its intended send time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,21 +44,7 @@ pub struct Stamp {
     pub lag: Lag,
 }
 
-/// How late a message was sent, in 24 bits: a number of 20 bits, in units of [`LAG_UNIT_NS`] times a power of
-/// two. So it is exact to the unit for the first second, and beyond it to two millionths of itself, for nine
-/// hours; more counts as that.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Lag(u32);
-
-/// The unit of a [`Lag`] below a second.
-pub const LAG_UNIT_NS: u64 = 1 << LAG_UNIT_BITS;
-
-// 2^20 units of 1,024 ns are just over a second; doubled 15 times, nine hours.
-const LAG_UNIT_BITS: u32 = 10;
-const LAG_NUMBER_BITS: u32 = 20;
-const LAG_POWER_MAX: u32 = 15;
 const CLIENT_BITS: u32 = 24;
-const LAG_BITS: u32 = 24;
 
 /// The result of a search for a stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,16 +164,16 @@ impl Stamp {
     /// Writes the stamp in text form.
     #[inline(always)]
     pub(crate) fn write_text(&self, text: &mut [u8; TEXT_BYTES]) {
-        let (magic, hex) = text.split_at_mut(TEXT_MAGIC.len());
+        let (magic, digits) = text.split_at_mut(TEXT_MAGIC.len());
         magic.copy_from_slice(&TEXT_MAGIC);
-        for (chunk, word) in hex.as_chunks_mut().0.iter_mut().zip(self.words()) {
-            write_hex(word, chunk);
+        for (digits, word) in digits.as_chunks_mut().0.iter_mut().zip(self.words()) {
+            hex::write(word, digits);
         }
     }
 
     #[inline(always)]
     fn words(&self) -> [u64; 3] {
-        let sender = u64::from(self.lag.0) << (u64::BITS - LAG_BITS)
+        let sender = u64::from(self.lag.bits()) << (u64::BITS - LAG_BITS)
             | u64::from(self.worker) << CLIENT_BITS
             | u64::from(self.client);
         [sender, self.intended_ns, Numbers::of(sender, self.intended_ns, self.run).number(self.seq)]
@@ -201,7 +193,7 @@ impl Stamp {
         let run_twice = (Numbers::of(sender, intended_ns, 0).number(seq) ^ tail) as u32;
         let stamp = Stamp {
             run: run_twice as u16,
-            lag: Lag((sender >> (u64::BITS - LAG_BITS)) as u32),
+            lag: Lag::from_bits((sender >> (u64::BITS - LAG_BITS)) as u32),
             worker: (sender >> CLIENT_BITS) as u16,
             client: sender as u32 & ((1 << CLIENT_BITS) - 1),
             seq,
@@ -244,7 +236,7 @@ impl Numbers {
     #[inline(always)]
     pub(crate) fn text(self, seq: u32) -> [u8; 2 * NUMBER_BYTES] {
         let mut digits = [0; 2 * NUMBER_BYTES];
-        write_hex(self.number(seq), &mut digits);
+        hex::write(self.number(seq), &mut digits);
         digits
     }
 }
@@ -258,30 +250,6 @@ fn mix(x: u64) -> u64 {
     // of those above it.
     let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     x ^ (x >> 29)
-}
-
-impl Lag {
-    /// Sent when it was due.
-    pub const NONE: Lag = Lag(0);
-
-    /// The largest that is not more than this.
-    #[inline]
-    pub fn of_ns(ns: u64) -> Lag {
-        let units = ns >> LAG_UNIT_BITS;
-        let bits = u64::BITS - units.leading_zeros();
-        let power = bits.saturating_sub(LAG_NUMBER_BITS);
-        if power > LAG_POWER_MAX {
-            return Lag((1 << LAG_BITS) - 1);
-        }
-        Lag(power << LAG_NUMBER_BITS | (units >> power) as u32)
-    }
-
-    /// The lag in nanoseconds.
-    #[inline]
-    pub fn ns(self) -> u64 {
-        let number = u64::from(self.0 & ((1 << LAG_NUMBER_BITS) - 1));
-        number << (self.0 >> LAG_NUMBER_BITS) << LAG_UNIT_BITS
-    }
 }
 
 static MAGIC: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(&TEXT_MAGIC));
@@ -365,23 +333,13 @@ pub fn read_binary(bytes: &[u8]) -> Found {
 
 /// The stamp whose fields these digits are, if they are digits and the check holds.
 #[inline(always)]
-fn read_hex(hex: &[u8; HEX_BYTES]) -> Option<Stamp> {
+fn read_hex(digits: &[u8; HEX_BYTES]) -> Option<Stamp> {
     let mut words = [0; 3];
-    for (word, digits) in words.iter_mut().zip(hex.as_chunks::<16>().0) {
-        let (high, low) = digits.split_at(8);
-        *word = u64::from(read_half(high)?) << 32 | u64::from(read_half(low)?);
+    for (word, digits) in words.iter_mut().zip(digits.as_chunks().0) {
+        *word = hex::read(digits)?;
     }
     let (stamp, sound) = Stamp::from_words(words);
     sound.then_some(stamp)
-}
-
-/// The value of eight digits, if they are that.
-#[inline(always)]
-fn read_half(digits: &[u8]) -> Option<u32> {
-    let digits = u64::from_be_bytes(digits.try_into().expect("8 bytes"));
-    let value = hex_value(digits);
-    // What is no digit has some value too, but not these digits.
-    (hex_digits(value) == digits).then_some(value)
 }
 
 /// Returns whether the larger part of a magic stands in its place before a body: a check alone holds for one
@@ -411,39 +369,6 @@ fn has_bare_body(bytes: &[u8]) -> bool {
     false
 }
 
-/// Sixteen lowercase hex digits.
-#[inline(always)]
-fn write_hex(word: u64, digits: &mut [u8; 16]) {
-    let [high, low] = [word >> 32, word].map(|half| hex_digits(half as u32).to_be_bytes());
-    digits[..8].copy_from_slice(&high);
-    digits[8..].copy_from_slice(&low);
-}
-
-/// Eight lowercase hex digits, the first in the top byte.
-#[inline]
-fn hex_digits(value: u32) -> u64 {
-    let mut x = u64::from(value);
-    // Each line doubles how many pieces the word is in, until every nibble has a byte of its own.
-    x = (x | x << 16) & 0x0000_ffff_0000_ffff;
-    x = (x | x << 8) & 0x00ff_00ff_00ff_00ff;
-    x = (x | x << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    // Six more take a nibble of ten and above into the fifth bit: a one for each letter, without a branch.
-    let letters = ((x + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
-    x + 0x3030_3030_3030_3030 + letters * u64::from(b'a' - b'0' - 10)
-}
-
-/// The value of eight lowercase hex digits; of anything else, some value.
-#[inline]
-fn hex_value(digits: u64) -> u32 {
-    // The bit that letters (0x61…) have and digits (0x30…) do not. A letter's low nibble counts from 1,
-    // hence nine more.
-    let letters = (digits >> 6) & 0x0101_0101_0101_0101;
-    let mut x = (digits & 0x0f0f_0f0f_0f0f_0f0f).wrapping_add(letters * 9);
-    x = (x | x >> 4) & 0x00ff_00ff_00ff_00ff;
-    x = (x | x >> 8) & 0x0000_ffff_0000_ffff;
-    (x | x >> 16) as u32
-}
-
 /// The deterministic filler after a stamp: `1234567890` over and over, so that damage to it shows.
 pub(crate) fn padding(bytes: usize) -> impl Iterator<Item = u8> {
     b"1234567890".iter().copied().cycle().take(bytes)
@@ -459,7 +384,7 @@ mod tests {
         client: 0x23_4567,
         seq: 0x89ab_cdef,
         intended_ns: 0xfedc_ba98_7654_3210,
-        lag: Lag(7),
+        lag: Lag::from_bits(7),
     };
 
     #[test]
@@ -563,14 +488,5 @@ mod tests {
         assert_eq!(find(&[b'a'; 1000]), Found::None);
         assert_eq!(read_binary(&STAMP.to_binary()[..27]), Found::None);
         assert_eq!(read_binary(&[0; 33]), Found::None);
-    }
-
-    #[test]
-    fn hex_is_what_the_formatter_prints() {
-        for value in [0, 1, 9, 10, 0x9a_bcde, u32::MAX, 0x0f0f_f0f0] {
-            let digits = hex_digits(value);
-            assert_eq!(std::str::from_utf8(&digits.to_be_bytes()).unwrap(), format!("{value:08x}"));
-            assert_eq!(hex_value(digits), value);
-        }
     }
 }
