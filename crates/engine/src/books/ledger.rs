@@ -1,6 +1,7 @@
 //! Shared state of a worker's clients and of the step under way.
 
 mod attendance;
+mod unanswered;
 mod visits;
 
 use std::ops::Range;
@@ -18,12 +19,8 @@ use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
 use crate::books::streamed::Streams;
 use crate::contents::{CONTENTS_MAX, Content, PushKey};
-use crate::events::{Entry, Kind};
+use crate::events::Entry;
 use crate::messages::{RoleDelta, SentBroadcast};
-
-/// How long the answer to a sender may take after all other members have its message, before no answer is
-/// expected.
-const UNHEEDED_NS: u64 = 5_000_000_000;
 
 /// Properties of a run that its books depend on.
 pub(crate) struct LedgerOptions {
@@ -441,103 +438,5 @@ impl Ledger {
                     .into()
             });
         }
-    }
-
-    /// Stops waiting for the answer to a message that will have none.
-    pub(crate) fn handle_unanswerable(
-        &mut self,
-        client: u32,
-        record: &mut Record,
-        stamp: Stamp,
-        now_ns: u64,
-    ) {
-        // What is left of an earlier step is in that step's books.
-        self.meter.abandoned.answers += u64::from(self.step.number(stamp.seq).is_some());
-        self.forget(client, record, stamp, now_ns);
-    }
-
-    /// Stops waiting for a message.
-    pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
-        // Nothing is removed if it was given up before, and then its slot is free already.
-        if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
-            self.give_up(client, stamp.intended_ns, now_ns);
-        }
-    }
-
-    /// A client whose message all others here have had for [`UNHEEDED_NS`], while no sender of the run has
-    /// been answered yet: the server does not answer, or not in the form that was configured. Once it has
-    /// answered, it counts as slow.
-    pub(crate) fn unheeded(&self, now_ns: u64) -> Option<u32> {
-        let Sent { client, acknowledged: false, .. } = *self.step.sent.first()? else { return None };
-        if self.was_heeded {
-            return None;
-        }
-        let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
-        let local_kind = self.local_rooms.kind_of_rooms(self.kind_of(client, 0));
-        // Of this worker alone, which knows nothing of copies elsewhere; one receiver at least, or silence
-        // would prove nothing.
-        let others = local_kind.members_here(local_kind.room(self.segment.number(client))) - 1;
-        let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
-        (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)
-    }
-
-    /// Gives up what a client has awaited since before `overdue_ns`.
-    pub(crate) fn give_up_overdue(&mut self, client: u32, record: &mut Record, overdue_ns: u64, now_ns: u64) {
-        while let Some(since_ns) = record.awaiting.give_up(overdue_ns) {
-            self.give_up(client, since_ns, now_ns);
-        }
-    }
-
-    /// Gives up a message that was awaited: it counts as at least this late, and frees its slot. Its answer
-    /// may still come.
-    pub(super) fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
-        let kind = self.give_up_sent(client, since_ns);
-        let late_ns = now_ns.saturating_sub(since_ns);
-        self.charge(client, kind, late_ns, now_ns, |entry| entry);
-        self.meter.outstanding.remove(1, now_ns);
-        self.freed.push((client, 1));
-    }
-
-    /// Marks a message that a client has awaited since `since_ns` as given up, where there are several kinds,
-    /// and returns its kind.
-    fn give_up_sent(&mut self, client: u32, since_ns: u64) -> usize {
-        if self.local_rooms.rooms().says().len() == 1 {
-            return 0;
-        }
-        let sent = &self.step.sent;
-        // Several may have been due at the same time, each of a kind of its own.
-        let is_awaited = |sent: &Sent| !sent.acknowledged && !sent.is_given_up;
-        let is_it =
-            |sent: &Sent| sent.client == client && sent.times.intended_ns == since_ns && is_awaited(sent);
-        // They are about in the order in which they were due: it is near here, on either side.
-        let near = sent.partition_point(|sent| sent.times.intended_ns < since_ns);
-        let around = (0..sent.len()).flat_map(|by| [Some(near + by), near.checked_sub(by + 1)]);
-        let number = around.flatten().find(|&number| sent.get(number).is_some_and(is_it));
-        let Some(number) = number else { return 0 };
-        self.step.sent[number].is_given_up = true;
-        self.kind_of(client, number as u32)
-    }
-
-    /// Records a message without an answer as late as it is by now.
-    pub(crate) fn charge(
-        &mut self,
-        client: u32,
-        kind: usize,
-        late_ns: u64,
-        now_ns: u64,
-        annotate: impl FnOnce(Entry) -> Entry,
-    ) {
-        self.meter.figures.rtt.record_ns(late_ns);
-        if !self.streams.has_first_event(client, now_ns.saturating_sub(late_ns)) {
-            self.meter.account.give_up(late_ns);
-        }
-        if let Some(say) = self.meter.say(kind) {
-            say.rtt.record_ns(late_ns);
-        }
-        if let Some(role) = self.role(client) {
-            role.rtt.record_ns(late_ns);
-        }
-        let given_up = Entry::new(Kind::Timeout, now_ns, client).latency(late_ns);
-        self.meter.note_detailed(annotate(given_up), "message");
     }
 }
