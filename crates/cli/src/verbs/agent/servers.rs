@@ -92,10 +92,8 @@ impl Host for Servers {
         self.running.as_mut()?.poll_death()
     }
 
-    fn stop(&mut self) {
-        if let Some(server) = self.running.take() {
-            server.stop();
-        }
+    fn stop(&mut self) -> Option<String> {
+        self.running.take().and_then(Server::finish)
     }
 }
 

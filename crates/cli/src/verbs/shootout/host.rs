@@ -135,13 +135,15 @@ impl Running<'_> {
     /// Ends the server. Fails if it had died, or its agent was lost: the measurement is not of this server
     /// then.
     pub(super) fn stop(self) -> Result<(), StageFailure> {
-        match self.process {
-            Process::Here(server) => match server.finish() {
-                None => Ok(()),
-                Some(death) => Err(StageFailure::new(Stage::Measure, death)),
-            },
-            Process::There(remote, _) => remote.stop().map_err(trouble),
-        }
+        let death = match self.process {
+            Process::Here(server) => server.finish(),
+            Process::There(remote, _) => {
+                remote.stop().map_err(trouble)?;
+                // Its agent says so before it answers.
+                remote.poll_death()
+            }
+        };
+        death.map_or(Ok(()), |death| Err(StageFailure::new(Stage::Measure, death)))
     }
 }
 

@@ -43,8 +43,8 @@ pub trait Host: Send {
     /// How the server ended, if it has ended by itself.
     fn poll_death(&mut self) -> Option<String>;
 
-    /// Ends the server that runs, if one does.
-    fn stop(&mut self);
+    /// Ends the server that runs, if one does. Returns how it had ended by itself before, if it had.
+    fn stop(&mut self) -> Option<String>;
 }
 
 /// Makes what runs the servers of one claim; it gives up what it does once the flag is set.
@@ -152,7 +152,10 @@ fn work(mut host: Box<dyn Host>, orders: &mpsc::Receiver<Down>, answers: &Unboun
             Ok(Down::Prepare { target, may_install }) => Up::Prepared(host.prepare(&target, may_install)),
             Ok(Down::Start { target, cpus }) => Up::Started(host.start(&target, &cpus)),
             Ok(Down::Stop) => {
-                host.stop();
+                if let Some(how) = host.stop() {
+                    // Before the answer, after which the coordinator looks for it no more.
+                    let _ = answers.send(Up::Died(how));
+                }
                 Up::Stopped
             }
             Ok(Down::Release) | Err(RecvTimeoutError::Disconnected) => return,
@@ -184,6 +187,38 @@ fn is_sound(order: &Down) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A host whose server ends just before it is asked to.
+    struct Crashing;
+
+    impl Host for Crashing {
+        fn prepare(&mut self, _target: &str, _may_install: bool) -> Result<String, StageFailure> {
+            Ok("1.0".to_owned())
+        }
+
+        fn start(&mut self, _target: &str, _cpus: &[usize]) -> Result<Running, StageFailure> {
+            Err(StageFailure::of_agent("nothing is started".to_owned()))
+        }
+
+        fn poll_death(&mut self) -> Option<String> {
+            None
+        }
+
+        fn stop(&mut self) -> Option<String> {
+            Some("exited with 7".to_owned())
+        }
+    }
+
+    #[test]
+    fn late_deaths_come_before_the_answer() {
+        let (orders, inbox) = mpsc::channel();
+        let (outbox, mut answers) = unbounded_channel();
+        orders.send(Down::Stop).unwrap();
+        drop(orders);
+        work(Box::new(Crashing), &inbox, &outbox);
+        let said: Vec<Up> = std::iter::from_fn(|| answers.try_recv().ok()).collect();
+        assert!(matches!(&said[..], [Up::Died(how), Up::Stopped] if how.ends_with('7')), "{said:?}");
+    }
 
     #[test]
     fn a_target_is_named_and_nothing_else() {
