@@ -55,23 +55,27 @@ impl TargetNotes {
 /// A target that broke a limit with fewer clients than others had has a figure of these fewer, which says
 /// nothing beside theirs. Whoever has a flaw of its own is nobody's measure.
 pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [TargetNotes]) {
-    let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
-    let reached =
-        |(_, runs): &(&str, Vec<Run>)| runs.iter().filter(is_own).filter_map(|run| figure.clients(run)).min();
-    let reached: Vec<Option<u64>> = runs.iter().map(reached).collect();
     // The yardstick is not among those that are compared.
-    let is_compared =
-        |((name, _), said): (&(&str, Vec<Run>), &TargetNotes)| *name != REFERENCE_NAME && said.flaw.is_none();
-    let are_compared = runs.iter().zip(&*said).map(is_compared);
-    let others = reached.iter().zip(are_compared).filter(|(_, is_compared)| *is_compared);
-    let Some(most) = others.filter_map(|(reached, _)| *reached).max() else { return };
-    for (said, own) in said.iter_mut().zip(&reached) {
-        if let Some(own) = own.filter(|own| *own < most) {
+    let is_compared = |((name, _), said): &(&(&str, Vec<Run>), &TargetNotes)| {
+        *name != REFERENCE_NAME && said.flaw.is_none()
+    };
+    // A load at which the generator gave out is nobody's measure, but a figure of it is one of fewer clients.
+    let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
+    let compared = runs.iter().zip(&*said).filter(is_compared);
+    let most = compared.filter_map(|((_, runs), _)| fewest(figure, runs.iter().filter(is_own))).max();
+    let Some(most) = most else { return };
+    for (said, (_, runs)) in said.iter_mut().zip(runs) {
+        if let Some(own) = fewest(figure, runs.iter()).filter(|own| *own < most) {
             // Fewer clients are an easier load: a good figure of them would win by losing.
             let few = format!("a figure of {}, and others' of {}", clients(own), count(most));
             said.flaw = Some(said.flaw.take().map_or(few.clone(), |flaw| format!("{flaw}; {few}")));
         }
     }
+}
+
+/// The fewest clients that the figure is of in one of these runs.
+fn fewest<'a>(figure: &Figure, runs: impl Iterator<Item = &'a Run>) -> Option<u64> {
+    runs.filter_map(|run| figure.clients(run)).min()
 }
 
 /// Measurements that failed like this: the server died, or nothing could be measured.
@@ -287,15 +291,27 @@ mod tests {
         };
         let few = vec![run(vec![step(1_000, 0), step(2_000, 9)]), run(vec![step(1_000, 0), step(2_000, 0)])];
         let walked = |last| vec![run(vec![step(1_000, 0), step(last, 0)])];
-        let runs =
-            [("few", few), ("many", walked(2_000)), ("dead", walked(4_000)), (REFERENCE_NAME, walked(3_000))];
+        let held = |last| {
+            let mut runs = walked(last);
+            let cause = Cause::GeneratorCpu { cpu: Percent(99.0) };
+            runs[0].verdict.bottleneck = Some(Found { bottleneck: Bottleneck::Generator, cause });
+            runs
+        };
+        let runs = [
+            ("few", few),
+            ("many", walked(2_000)),
+            ("dead", walked(4_000)),
+            (REFERENCE_NAME, walked(3_000)),
+            ("held", held(1_000)),
+            ("lifted", held(5_000)),
+        ];
         let died = || Some("1 of 2 failed".to_owned());
         let flawed = |flaw| TargetNotes { flaw, ..TargetNotes::default() };
-        let mut said = [None, None, died(), None].map(flawed);
+        let mut said = [None, None, died(), None, None, None].map(flawed);
         hold_to_one_load(&Figure::parse("rtt.p95", Verb::Broadcast).unwrap(), &runs, &mut said);
         let flaws = said.map(|said| said.flaw);
-        let few = "a figure of 1,000 clients, and others' of 2,000".to_owned();
-        assert_eq!(flaws, [Some(few), None, died(), None], "who died takes nobody's place");
+        let few = || Some("a figure of 1,000 clients, and others' of 2,000".to_owned());
+        assert_eq!(flaws, [few(), None, died(), None, few(), None], "who died takes nobody's place");
     }
 
     #[test]
