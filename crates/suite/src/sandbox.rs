@@ -8,6 +8,7 @@
 //! is measured by the numbers of its processes, see no processes but their own, where the kernel lets that.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -167,7 +168,7 @@ impl Tools {
     fn of(home: Option<&Path>, own: &Path) -> io::Result<Tools> {
         let mut tools = Tools::default();
         let path = env::var_os("PATH").unwrap_or_default();
-        for folder in env::split_paths(&path).filter(|folder| folder.is_absolute()) {
+        for folder in folders_of(&path).filter(|folder| home.is_none_or(|home| !is_around(folder, home))) {
             let beside = folder.parent().filter(|_| folder.ends_with("bin")).into_iter();
             tools.folders.extend(beside.flat_map(|parent| BESIDE_BIN.map(|name| parent.join(name))));
             tools.folders.push(folder);
@@ -192,9 +193,8 @@ impl Tools {
                 }
                 // A variable that names a place means that place to be found; none means the home as a whole.
                 false if name != "TMPDIR" => {
-                    let named = env::split_paths(&value).filter(|path| path.is_absolute());
-                    let is_all = |path: &PathBuf| home.is_none_or(|home| home.starts_with(path));
-                    tools.folders.extend(named.filter(|path| !is_all(path)));
+                    let is_all = |path: &PathBuf| home.is_none_or(|home| is_around(path, home));
+                    tools.folders.extend(folders_of(value.as_ref()).filter(|path| !is_all(path)));
                 }
                 false => {}
             }
@@ -207,6 +207,16 @@ impl Tools {
         }
         Ok(tools)
     }
+}
+
+/// The absolute paths of a variable.
+fn folders_of(value: &OsStr) -> impl Iterator<Item = PathBuf> {
+    env::split_paths(value).filter(|path| path.is_absolute())
+}
+
+/// Returns whether a path leads to the home or to a folder above it: to read that is to read the whole home.
+fn is_around(path: &Path, home: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| home.starts_with(real))
 }
 
 /// Makes a folder of the target's home. In a target's folder where the user may not write, as a package's,
@@ -240,6 +250,8 @@ fn options(home: &Path, tmp: &Path) -> io::Result<[(String, Option<String>); 2]>
 /// All files and folders that are not hidden and in which nothing hidden is, as few as there can be.
 fn places_beside(hidden: &[PathBuf]) -> Vec<PathBuf> {
     let mut places = Vec::new();
+    // What leads to them is followed, so they have to be what it leads to: some systems have a link at /home.
+    let hidden: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let mut folders = vec![PathBuf::from("/")];
     while let Some(folder) = folders.pop() {
         // What this user may not list, the programs that he starts cannot see either.
@@ -269,7 +281,37 @@ fn utf8(path: &Path) -> io::Result<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
+
+    #[test]
+    fn links_hide_their_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let [homes, link, beside] = ["homes", "link", "beside"].map(|name| root.join(name));
+        for made in [&homes, &beside] {
+            fs::create_dir(made).unwrap();
+        }
+        symlink(&homes, &link).unwrap();
+        let places = places_beside(&[link]);
+        assert!(places.contains(&beside) && !places.iter().any(|place| homes.starts_with(place)));
+    }
+
+    #[test]
+    fn paths_around_a_home_are_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let home = root.join("home");
+        fs::create_dir_all(home.join("bin")).unwrap();
+        symlink(&root, home.join("up")).unwrap();
+        for around in ["/", "home", "home/bin/..", "home/up"] {
+            assert!(is_around(&root.join(around), &home), "{around}");
+        }
+        for apart in ["home/bin", "no such folder"] {
+            assert!(!is_around(&root.join(apart), &home), "{apart}");
+        }
+    }
 
     #[test]
     fn impossible_homes_are_done_without() {
