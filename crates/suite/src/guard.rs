@@ -67,8 +67,38 @@ pub(crate) struct Brief {
 #[derive(Serialize, Deserialize)]
 enum Word {
     Started { pid: u32 },
-    NotStarted { why: String, shows_processes: bool },
+    NotStarted(NotStarted),
     Ended(End),
+}
+
+/// Why a program was not started.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct NotStarted {
+    pub(crate) why: String,
+    pub(crate) fault: Fault,
+}
+
+/// Causes of a program that was not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Fault {
+    /// The program: it is not there, or cannot be executed.
+    Program,
+    /// The kernel, which hides no processes from this one: it can be started without that.
+    Hiding,
+    /// The machine: a full disk, a process too many, a guard that has no CPU.
+    Machine,
+}
+
+impl From<io::Error> for NotStarted {
+    fn from(error: io::Error) -> Self {
+        Self { why: error.to_string(), fault: Fault::Machine }
+    }
+}
+
+impl From<NotStarted> for io::Error {
+    fn from(error: NotStarted) -> Self {
+        io::Error::other(error.why)
+    }
 }
 
 /// How a program has ended.
@@ -114,9 +144,8 @@ impl Guarded {
     /// Starts `guard`, a command that ends up in [`run`], and has it start the program.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if the program is to see no other processes, and the kernel lets no
-    /// guard hide them.
-    pub(crate) fn start(mut guard: Command, brief: &Brief) -> io::Result<Guarded> {
+    /// The guard or the program cannot be started.
+    pub(crate) fn start(mut guard: Command, brief: &Brief) -> Result<Guarded, NotStarted> {
         // Ctrl-C is for throng, which then ends the program in order.
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut guard = guard.spawn()?;
@@ -133,11 +162,8 @@ impl Guarded {
                 guarded.pid = pid;
                 Ok(guarded)
             }
-            Some(Word::NotStarted { why, shows_processes }) => {
-                let kind = if shows_processes { io::ErrorKind::Unsupported } else { io::ErrorKind::Other };
-                Err(io::Error::new(kind, why))
-            }
-            Some(Word::Ended(_)) | None => Err(io::Error::other("its guard did not start")),
+            Some(Word::NotStarted(error)) => Err(error),
+            Some(Word::Ended(_)) | None => Err(io::Error::other("its guard did not start").into()),
         }
     }
 
@@ -207,18 +233,10 @@ pub fn run() -> io::Result<()> {
     let mut line = String::new();
     stdin.read_line(&mut line)?;
     let brief: Brief = serde_json::from_str(&line)?;
-    let (file, mounts) = match isolate(&brief) {
-        Ok(isolated) => isolated,
-        Err(error) => {
-            // Told apart from other failures, since it can be tried again without.
-            let is_hiding = brief.sandbox.as_ref().is_some_and(|sandbox| sandbox.hides_processes);
-            let shows_processes = is_hiding && error.kind() == io::ErrorKind::Unsupported;
-            return say(&Word::NotStarted { why: error.to_string(), shows_processes });
-        }
-    };
-    let (child, log) = match start(&brief, file, mounts) {
+    let started = isolate(&brief).and_then(|(file, mounts)| start(&brief, file, mounts));
+    let (child, log) = match started {
         Ok(started) => started,
-        Err(error) => return say(&Word::NotStarted { why: error.to_string(), shows_processes: false }),
+        Err(error) => return say(&Word::NotStarted(error)),
     };
     let pid = child.id();
     say(&Word::Started { pid })?;
@@ -238,14 +256,23 @@ enum Event {
 
 /// Opens the log and takes leave of the rest of the machine, in this order: a mount in which a file is open
 /// to be written does not become read-only, but the copy of it in a new namespace does.
-fn isolate(brief: &Brief) -> io::Result<(File, Option<OwnMounts>)> {
+fn isolate(brief: &Brief) -> Result<(File, Option<OwnMounts>), NotStarted> {
     let file = File::create(&brief.log).map_err(naming(brief.log.display()))?;
-    let mounts = brief.sandbox.as_ref().map(Sandbox::isolate).transpose();
-    Ok((file, mounts.map_err(naming("hiding the rest of the machine"))?.flatten()))
+    let mounts = brief.sandbox.as_ref().map(Sandbox::isolate).transpose().map_err(|error| {
+        let is_hiding = brief.sandbox.as_ref().is_some_and(|sandbox| sandbox.hides_processes);
+        let is_refused = is_hiding && error.kind() == io::ErrorKind::Unsupported;
+        let why = naming("hiding the rest of the machine")(error).to_string();
+        NotStarted { why, fault: if is_refused { Fault::Hiding } else { Fault::Machine } }
+    })?;
+    Ok((file, mounts.flatten()))
 }
 
 /// Starts the program; an error names what could not be done.
-fn start(brief: &Brief, file: File, mounts: Option<OwnMounts>) -> io::Result<(Child, JoinHandle<()>)> {
+fn start(
+    brief: &Brief,
+    file: File,
+    mounts: Option<OwnMounts>,
+) -> Result<(Child, JoinHandle<()>), NotStarted> {
     // A server has as many clients as it may have open files.
     net::limits::raise_nofile().map_err(naming("its limit on open files"))?;
     proc::adopt_orphans()?;
@@ -266,7 +293,12 @@ fn start(brief: &Brief, file: File, mounts: Option<OwnMounts>) -> io::Result<(Ch
     }
     command.envs(brief.env.iter().cloned()).args(&brief.command[1..]).current_dir(&brief.folder);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
-    let child = signals::end_with_parent(&mut command).spawn().map_err(naming(&brief.command[0]))?;
+    let child = signals::end_with_parent(&mut command).spawn().map_err(|error| {
+        // No process or no memory for one: EAGAIN and ENOMEM of fork(2).
+        let is_full = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory);
+        let fault = if is_full { Fault::Machine } else { Fault::Program };
+        NotStarted { why: naming(&brief.command[0])(error).to_string(), fault }
+    })?;
     Ok((child, thread::spawn(move || keep(output, file))))
 }
 

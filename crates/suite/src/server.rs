@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::guard::{Brief, End, Guarded};
+use crate::guard::{Brief, End, Fault, Guarded};
 use crate::manifest::{Probe, REFERENCE_NAME, Target};
 use crate::place::Place;
 use crate::scratch::Scratch;
@@ -40,7 +40,8 @@ impl Server {
         cpus: &[usize],
         tools: &Tools<'_>,
     ) -> Result<Server, StageFailure> {
-        let could_not = |error: io::Error| StageFailure::new(Stage::Start, error.to_string());
+        // Before the program is executed, nothing is the server's to answer for.
+        let could_not = |error: io::Error| StageFailure::new(Stage::Load, error.to_string());
         let folder = Scratch::new().map_err(could_not)?;
         let log = log.map_or_else(|| own_log(target, folder.path()), Path::to_owned);
         let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
@@ -57,7 +58,10 @@ impl Server {
             signal: target.stop.signal.name().to_owned(),
             grace: target.stop.grace,
         };
-        let guarded = Guarded::start(tools.guard(), &brief).map_err(could_not)?;
+        let guarded = Guarded::start(tools.guard(), &brief).map_err(|error| match error.fault {
+            Fault::Program => StageFailure::new(Stage::Start, error.why),
+            Fault::Machine | Fault::Hiding => could_not(error.into()),
+        })?;
         let mut server = Server { guarded, place, log, _folder: folder };
         server.wait_until_ready(target, tools)?;
         Ok(server)

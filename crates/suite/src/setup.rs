@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use net::signals::StopSignal;
 
-use crate::guard::{Brief, Guarded};
+use crate::guard::{Brief, Fault, Guarded, NotStarted};
 use crate::manifest::{Step, Target};
 use crate::place::Place;
 use crate::sandbox::{Needs, Sandbox};
@@ -69,7 +69,8 @@ pub enum Stage {
     Check,
     /// Measuring it.
     Measure,
-    /// Making the load, or reaching the machine that the target is on; which is not the target's to answer for.
+    /// Making the load, or reaching and preparing the machine that the target is on; which is not the target's
+    /// to answer for.
     Load,
     /// Stopping it.
     Stop,
@@ -285,7 +286,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
         signal: StopSignal::Term.name().to_owned(),
         grace: Duration::from_secs(2),
     };
-    let mut program = start(brief, tools).map_err(trouble)?;
+    let mut program = start(brief, tools).map_err(|error| trouble(error.into()))?;
     let start = Instant::now();
     loop {
         if let Some(end) = program.poll_end() {
@@ -312,13 +313,13 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
 }
 
 /// Starts a program; one that is shut in sees no other processes, where that has not been refused.
-fn start(mut brief: Brief, tools: &Tools<'_>) -> io::Result<Guarded> {
+fn start(mut brief: Brief, tools: &Tools<'_>) -> Result<Guarded, NotStarted> {
     if let Some(sandbox) = &mut brief.sandbox {
         // Not asked for again: a kernel that refuses it does so each time.
         sandbox.hides_processes = !NO_NAMESPACE_SAID.is_completed();
     }
     match Guarded::start(tools.guard(), &brief) {
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+        Err(error) if error.fault == Fault::Hiding => {
             NO_NAMESPACE_SAID.call_once(|| (tools.say)(NO_NAMESPACE));
             start(brief, tools)
         }
