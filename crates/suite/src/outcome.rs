@@ -46,15 +46,15 @@ pub enum Undecided {
 }
 
 impl Outcome {
-    /// The answer from a question's standings. `at_file_limit`: servers to choose from, without a flaw, that
-    /// the limit on open files stopped.
-    pub(crate) fn of(figure: &Figure, standings: &[Standing], at_file_limit: usize) -> Self {
+    /// The answer from a question's standings. `beyond`: servers to choose from, without a flaw, that may be
+    /// ahead although they have no figure.
+    pub(crate) fn of(figure: &Figure, standings: &[Standing], beyond: usize) -> Self {
         let choices = || standings.iter().filter(|standing| standing.target != REFERENCE_NAME);
         let ranked: Vec<&Standing> = choices().filter(|standing| standing.place.is_some()).collect();
         let Some(best) = ranked.first() else { return Outcome::Undecided(Undecided::NoPlace) };
         let undecided = |others| Undecided::Beyond { best: best.target.clone(), others };
-        if at_file_limit > 0 {
-            return Outcome::Undecided(undecided(at_file_limit));
+        if beyond > 0 {
+            return Outcome::Undecided(undecided(beyond));
         }
         let leads = |one: &&&Standing| !ranked.iter().any(|other| is_ahead(figure, other, one));
         let leaders: Vec<String> = ranked.iter().filter(leads).map(|one| one.target.clone()).collect();
@@ -185,11 +185,11 @@ mod tests {
         }
     }
 
-    fn outcome(entrants: &[(&str, &[f64], bool)], at_file_limit: usize) -> Outcome {
+    fn outcome(entrants: &[(&str, &[f64], bool)], beyond: usize) -> Outcome {
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
         let entrants: Vec<Entrant> =
             entrants.iter().map(|(target, values, is_ranked)| entrant(target, values, *is_ranked)).collect();
-        Outcome::of(&figure, &standings(&figure, &entrants, REFERENCE_NAME), at_file_limit)
+        Outcome::of(&figure, &standings(&figure, &entrants, REFERENCE_NAME), beyond)
     }
 
     const FAST: (&str, &[f64], bool) = ("fast", &[90.0, 90.5], true);

@@ -38,8 +38,8 @@ pub struct Section {
     pub remarks: Vec<String>,
     /// The answer.
     pub outcome: Outcome,
-    /// How many went on to the limit of open files, which is no figure of theirs: they may be ahead of all
-    /// that have one.
+    /// Servers to choose from, without a flaw, that went on to the limit of open files, which is no figure of
+    /// theirs: they may be ahead of all that have one.
     pub at_file_limit: usize,
     /// The reference server under its second name, if it ran under two.
     pub control: Option<Control>,
@@ -108,12 +108,16 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let remarks: Vec<String> = standings.iter().map(said_of).collect();
     let last_round =
         |(name, runs): &(&str, Vec<Run>)| Some(((*name).to_owned(), msacc::table(runs.last()?)?));
-    let at_file_limit = said.iter().filter(|said| said.at_file_limit.is_some()).count();
     // The yardstick is no choice, and a server with a flaw has no place however many clients it has.
-    let may_lead = |name: &str, said: &TargetNotes| {
-        name != REFERENCE_NAME && said.flaw.is_none() && said.at_file_limit.is_some()
+    let may_lead = |((name, _), said): &(&(&str, Vec<Run>), &TargetNotes)| {
+        *name != REFERENCE_NAME && said.flaw.is_none()
     };
-    let beyond = names.iter().zip(&said).filter(|(name, said)| may_lead(name, said)).count();
+    let choices: Vec<_> = runs.iter().zip(&said).filter(may_lead).collect();
+    let at_file_limit = choices.iter().filter(|(_, said)| said.at_file_limit.is_some()).count();
+    let is_beyond = |(_, runs): &(&str, Vec<Run>), said: &TargetNotes| {
+        said.at_file_limit.is_some() || is_unknown(&figure, runs)
+    };
+    let beyond = choices.iter().filter(|(of, said)| is_beyond(of, said)).count();
     Ok(Section {
         name: scenario.name.clone(),
         command: of_all(&of_scenario.map(|entry| entry.command.as_slice()).collect::<Vec<_>>()),
@@ -183,6 +187,12 @@ fn head(
     head.extend(has_then.then(|| "then".to_owned()));
     head.push("remarks".to_owned());
     head
+}
+
+/// Returns whether nothing is known of a target without a flaw: each round was lost to the generator, or no
+/// search for its capacity was decided.
+fn is_unknown(figure: &Figure, runs: &[Run]) -> bool {
+    runs.is_empty() || (figure.is_capacity() && each_round(figure, runs).is_empty())
 }
 
 fn of<'a>(standing: &Standing, runs: &'a Runs<'_>) -> &'a [Run] {
@@ -315,7 +325,34 @@ pub fn general(command: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use results::Scenario as Verb;
+    use stats::Capacity;
+
     use super::*;
+
+    #[test]
+    fn lost_rounds_leave_a_target_unknown() {
+        let [capacity, rate] = ["capacity", "rate"].map(|name| Figure::parse(name, Verb::Echo).unwrap());
+        assert!(is_unknown(&capacity, &[]) && is_unknown(&rate, &[]));
+        // Nothing that passed is a capacity of 0; a rate that is not there is no reason to be ahead.
+        let runs = [Run::default()];
+        assert!(!is_unknown(&capacity, &runs) && !is_unknown(&rate, &runs));
+        let wide = Capacity {
+            clients: 50,
+            low: 10,
+            high: 100,
+            confidence: 0.95,
+            at_least: false,
+            contradicted_by: None,
+        };
+        let [undecided, decided] = [wide, Capacity { low: 40, high: 60, ..wide }].map(|capacity| {
+            let mut run = Run::default();
+            run.verdict.capacity = Some(capacity);
+            run
+        });
+        assert!(is_unknown(&capacity, std::slice::from_ref(&undecided)));
+        assert!(!is_unknown(&capacity, &[undecided, decided]), "one round is known");
+    }
 
     #[test]
     fn cut_off_command_lines_have_no_protocol() {
