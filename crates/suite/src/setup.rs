@@ -186,10 +186,12 @@ impl Tools<'_> {
 pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     for requirement in &target.requires {
         tools.may_go_on(Stage::Requires)?;
-        let found = output(&requirement.command, target, tools).is_ok_and(|output| output.is_success);
-        if !found {
+        let found = output(&requirement.command, target, tools);
+        if !found.as_ref().is_ok_and(|output| output.is_success) {
             tools.may_go_on(Stage::Requires)?; // what was cut short says nothing
-            let reason = format!("needs {}; tried: {}", requirement.missing, requirement.command.join(" "));
+            let tried = requirement.command.join(" ");
+            let why = found.err().map_or(String::new(), |error| format!("; {error}"));
+            let reason = format!("needs {}; tried: {tried}{why}", requirement.missing);
             return Err(StageFailure::new(Stage::Requires, reason));
         }
     }
@@ -229,10 +231,12 @@ pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailur
 /// The version of what is installed already.
 ///
 /// # Errors
-/// It is not installed. Why its version could not be told does not matter then.
+/// It does not tell its version, as where it is not installed.
 pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailure> {
-    let remedy = "not installed; throng targets install does it";
-    version(target, tools).map_err(|_| StageFailure::new(Stage::Install, remedy))
+    version(target, tools).map_err(|trouble| {
+        let remedy = format!("throng targets install {}", target.common_name());
+        StageFailure::new(Stage::Install, format!("not installed: {remedy} ({})", trouble.reason))
+    })
 }
 
 /// The receipt: the version that the target's own command prints.
@@ -368,7 +372,11 @@ fn output(words: &[String], target: &Target, tools: &Tools<'_>) -> io::Result<Ou
     let is_success = loop {
         match program.poll_end() {
             Some(end) => break end.code == Some(0),
-            None if Instant::now() > limit || (tools.is_interrupted)() => break false,
+            None if (tools.is_interrupted)() => break false,
+            None if Instant::now() > limit => {
+                let why = format!("no answer in {} s", ANSWER_MAX.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
             None => std::thread::sleep(ANSWER_POLL),
         }
     };
