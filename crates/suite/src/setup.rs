@@ -1,7 +1,7 @@
 //! The setup of a target before it can be started: its requirements, its installation, its receipt.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -204,6 +204,12 @@ pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), S
 /// A step fails, takes too long, or is interrupted.
 pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     look_for_requirements(target, tools)?;
+    let _held = hold(target, tools)?;
+    install_held(target, tools)
+}
+
+/// Installs and builds the target, whose folder is held.
+fn install_held(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     if let Some(step) = &target.install {
         let _turn =
             // A thread that panicked has left nothing in it: the lock is only for taking turns.
@@ -220,12 +226,33 @@ pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
 /// A requirement is missing, a step fails, or there is no version.
 pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailure> {
     look_for_requirements(target, tools)?;
+    // Before it is looked at: what another throng is about to install is half there.
+    let _held = hold(target, tools)?;
     if version(target, tools).is_err() {
-        install(target, tools)?;
+        install_held(target, tools)?;
     } else {
         build(target, tools)?;
     }
     version(target, tools)
+}
+
+/// Holds a target's folder against other throngs that would write the same files, and waits for one that does;
+/// nothing, where no step writes there or its filesystem has no locks.
+fn hold(target: &Target, tools: &Tools<'_>) -> Result<Option<File>, StageFailure> {
+    if target.install.is_none() && target.build.is_none() {
+        return Ok(None);
+    }
+    let Ok(folder) = File::open(&target.folder) else { return Ok(None) };
+    let mut is_said = false;
+    while let Err(TryLockError::WouldBlock) = folder.try_lock() {
+        if !is_said {
+            (tools.say)(&format!("waiting for another throng, which installs {}", target.name));
+            is_said = true;
+        }
+        tools.may_go_on(Stage::Install)?;
+        std::thread::sleep(POLL);
+    }
+    Ok(Some(folder))
 }
 
 /// The version of what is installed already.
@@ -417,6 +444,7 @@ pub(crate) fn last_line_of(text: impl Read) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::{FILE_NAME, Readers};
 
     #[test]
     fn endless_lines_are_cut() {
@@ -424,6 +452,37 @@ mod tests {
         let told = last_line_of(long.as_bytes()).unwrap();
         assert_eq!(told, "é".repeat(SAID_CHARS_MAX) + "…");
         assert_eq!(last_line_of(&long.as_bytes()[2..]).unwrap().chars().count(), SAID_CHARS_MAX);
+    }
+
+    #[test]
+    fn installations_wait_for_others_of_the_folder() {
+        let targets = tempfile::tempdir().unwrap();
+        let folder = targets.path().join("node-ws");
+        std::fs::create_dir(&folder).unwrap();
+        let manifest = include_str!("../../../targets/node-ws/target.toml");
+        std::fs::write(folder.join(FILE_NAME), manifest).unwrap();
+        let target = Target::of_folder(&folder, Readers::INDIFFERENT).unwrap().remove(0);
+        let other = File::open(&folder).unwrap();
+        other.lock().unwrap();
+        let said = Mutex::new(Vec::new());
+        let say = |line: &str| {
+            said.lock().unwrap().push(line.to_owned());
+            other.unlock().unwrap();
+        };
+        let tools = Tools {
+            throng: PathBuf::new(),
+            guard_verb: "",
+            words_verb: "",
+            host: Ipv4Addr::LOCALHOST,
+            is_interrupted: &|| false,
+            say: &say,
+        };
+        let held = hold(&target, &tools).unwrap();
+        assert!(held.is_some() && matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
+        drop(held);
+        assert!(hold(&target, &tools).unwrap().is_some());
+        let said = said.lock().unwrap();
+        assert!(said.len() == 1 && said[0].contains(&target.name), "{said:?}");
     }
 
     #[test]
