@@ -173,7 +173,7 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
     let noisy =
         |entry: &&&Entry| entry.noise_percent.last().is_some_and(|percent| *percent > noise::PERCENT_MAX);
     let is_capacity = scenario.figures[0].is_capacity();
-    let disturbed = format!("other programs had more than {}% of the CPU", noise::PERCENT_MAX);
+    let disturbed = format!("{} had more than {}% of the CPU", noise::OTHERS, noise::PERCENT_MAX);
     for (times, words) in [
         (rounds(&|run| !is_capacity && is_at_file_limit(run)), "limit of open files"),
         (rounds(&|run| first_full(run).is_some() && !is_at_file_limit(run)), "it took no more clients"),

@@ -143,7 +143,8 @@ pub fn facts(record: &Record) -> Vec<String> {
     let again = measured_again(record);
     if again > 0 {
         facts.push(format!(
-            "Measured again because other programs had more than {}% of the CPU: {}",
+            "Measured again because {} had more than {}% of the CPU: {}",
+            noise::OTHERS,
             noise::PERCENT_MAX,
             counted(again as u64, "measurement")
         ));
@@ -151,7 +152,7 @@ pub fn facts(record: &Record) -> Vec<String> {
     facts
 }
 
-/// Measurements of which an earlier try was lost to other programs.
+/// Measurements of which an earlier try was lost to other programs or the hypervisor.
 fn measured_again(record: &Record) -> usize {
     record.entries.iter().filter(|entry| entry.noise_percent.len() > 1).count()
 }

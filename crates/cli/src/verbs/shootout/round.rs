@@ -73,7 +73,7 @@ pub(super) fn run_all(
             if retries > 0 && outcome.noise_percent.iter().all(|percent| *percent > noise::PERCENT_MAX) {
                 disturbed += 1;
                 if disturbed == DISTURBED_MAX {
-                    bar.suspend(|| stderr::line(NEVER_QUIET));
+                    bar.suspend(|| stderr::line(format_args!("{} {NEVER_QUIET}", noise::OTHERS)));
                 }
             }
             record.add(cell, outcome).map_err(could_not_keep)?;
@@ -83,8 +83,8 @@ pub(super) fn run_all(
     Ok(())
 }
 
-const NEVER_QUIET: &str = "other programs keep this machine busy: from here on, each server is measured once a round; \
-                           close them, or use another machine";
+const NEVER_QUIET: &str = "keep this machine busy: from here on, each server is measured once a round; close programs, \
+                           or use a machine whose host is not shared";
 
 /// How long a measurement of each scenario takes as its flags let expect, in seconds, by the scenario's name.
 type Forecasts<'a> = BTreeMap<&'a str, f64>;
@@ -165,7 +165,7 @@ impl Subject<'_> {
             }
             let name = &self.target.name;
             bar.suspend(|| {
-                stderr::line(format_args!("{name} again: other programs had {percent:.0}% of the CPU"));
+                stderr::line(format_args!("{name} again: {} had {percent:.0}% of the CPU", noise::OTHERS));
             });
         }
         let is_void = |result: &Result<Run, StageFailure>| {
