@@ -99,6 +99,10 @@ impl TurnArgs {
             let (of_a, of_b) = if round % 2 == 1 { (first, second) } else { (second, first) };
             taken.a.push(of_a);
             taken.b.push(of_b);
+            if round == 1 {
+                // Only its results tell what an app measures: a mistake costs one round, and not all.
+                rules::read(rules, taken.a[0].scenario)?;
+            }
             longest = longest.max(began.elapsed());
             stderr::line(format_args!("round {round} of at most {}", self.rounds));
             if LOOKS.contains(&round) && is_decided(&taken, rules)? {
