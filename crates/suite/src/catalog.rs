@@ -62,7 +62,7 @@ impl TargetCatalog {
         Ok(targets)
     }
 
-    /// The target of that name; or, given a folder's name, all its variants.
+    /// The target of that name; where there is none, all variants of the folder of that name.
     pub fn find(&self, name: &str) -> Vec<&Target> {
         let named: Vec<&Target> = self.targets.iter().filter(|target| target.name == name).collect();
         if !named.is_empty() {

@@ -64,7 +64,8 @@ pub(crate) struct Shootout {
     /// Shorten everything in proportion, e.g. 0.1
     #[arg(long, value_name = "FACTOR", value_parser = scale)]
     scale: Option<f64>,
-    /// Only these targets; a folder's name stands for all its variants
+    /// Only these targets; a folder's name stands for its server, or for all variants where it has none of its
+    /// own
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     targets: Option<Vec<String>>,
     /// Only these scenarios of the suite

@@ -61,7 +61,7 @@ enum Job {
 
 #[derive(Args)]
 struct Selection {
-    /// Targets; a folder's name stands for all its variants
+    /// Targets; a folder's name stands for its server, or for all variants where it has none of its own
     names: Vec<String>,
     /// All targets
     #[arg(long, conflicts_with = "names")]
@@ -131,7 +131,7 @@ impl Selection {
     }
 }
 
-/// The target of that name, or all variants of a folder.
+/// The target of that name, or all variants of a folder where no target has its name.
 pub(crate) fn find<'a>(catalog: &'a TargetCatalog, name: &str) -> Result<Vec<&'a Target>, Failure> {
     if let Some((_, mistake)) = catalog.mistakes.iter().find(|(folder, _)| folder == name) {
         return Err(Failure::mistake(mistake));
