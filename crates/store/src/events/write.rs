@@ -38,7 +38,7 @@ pub(crate) struct Writer {
     /// The end of the last whole group.
     whole_bytes: u64,
     columns: Columns,
-    /// Rows in whole groups.
+    /// Rows in whole groups; none where the file could get no footer, without which nobody can read them.
     pub(crate) written: u64,
 }
 
@@ -96,7 +96,7 @@ impl Writer {
                 Ok(())
             }
             Err(error) => {
-                self.salvage()?;
+                self.salvage().inspect_err(|_| self.written = 0)?;
                 Err(io_error(error))
             }
         }
@@ -139,7 +139,6 @@ impl Writer {
         }
         if let Some(parquet) = self.parquet.take() {
             let footer = parquet.into_inner().map_err(io_error).and_then(|file| Ok(file.into_inner()?));
-            // Without it, nobody can read what is before it.
             footer.inspect_err(|_| self.written = 0)?;
         }
         Ok(self.file.metadata()?.len())
