@@ -308,7 +308,11 @@ impl Record {
 
     /// The measurements of a target in a scenario, by rounds.
     pub fn of(&self, scenario: &str, target: &str) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(move |entry| entry.scenario == scenario && entry.target == target)
+        let is_of = |entry: &&Entry| entry.scenario == scenario && entry.target == target;
+        let mut entries: Vec<&Entry> = self.entries.iter().filter(is_of).collect();
+        // A round that was lost is measured again after later ones.
+        entries.sort_by_key(|entry| entry.repeat);
+        entries.into_iter()
     }
 
     /// The results of a target in a scenario, by rounds.

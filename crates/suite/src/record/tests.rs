@@ -42,6 +42,16 @@ fn faults_of_others_are_measured_again() {
 }
 
 #[test]
+fn measurements_are_in_the_order_of_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut kept = record(folder.path());
+    for repeat in [2, 3, 1] {
+        kept.add(&cell("a", repeat), outcome(Err(StageFailure::new(Stage::Load, "lost")))).unwrap();
+    }
+    assert_eq!(kept.of("echo", "a").map(|entry| entry.repeat).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
 fn lines_that_lead_elsewhere_are_no_measurements() {
     let folder = tempfile::tempdir().unwrap();
     let kept = record(folder.path());
