@@ -29,7 +29,7 @@ struct LiveView {
 
 /// `GET /live/{number}`
 pub(crate) async fn page(State(app): Shared, Path(number): Path<usize>) -> Response {
-    let Some(job) = app.jobs.get(number) else { return unknown(&app) };
+    let Some(job) = app.jobs.get(number) else { return unknown(&app, number) };
     let (command, latencies) = (job.command.clone(), report::latency_names().collect::<Vec<_>>().join(" "));
     app.pages.render("live.html", LiveView { title: "Live run", number, command, latencies })
 }
@@ -37,7 +37,7 @@ pub(crate) async fn page(State(app): Shared, Path(number): Path<usize>) -> Respo
 /// `GET /live/{number}/events`: everything from the run's start, then what comes, then how it ended. A page that is
 /// loaded again gets the same from the beginning.
 pub(crate) async fn events(State(app): Shared, Path(number): Path<usize>) -> Response {
-    let Some(job) = app.jobs.get(number) else { return unknown(&app) };
+    let Some(job) = app.jobs.get(number) else { return unknown(&app, number) };
     // Watched before it is read: nothing is added in between unseen.
     let reader = Reader { changed: job.watch(), job, told: 0, is_over: false };
     let stream = stream::unfold(reader, |mut reader| async {
@@ -49,17 +49,15 @@ pub(crate) async fn events(State(app): Shared, Path(number): Path<usize>) -> Res
 
 /// `POST /live/{number}/stop`
 pub(crate) async fn stop(State(app): Shared, Path(number): Path<usize>) -> Response {
-    let Some(job) = app.jobs.get(number) else { return unknown(&app) };
+    let Some(job) = app.jobs.get(number) else { return unknown(&app, number) };
     job.stop();
     Redirect::to(&format!("/live/{number}")).into_response()
 }
 
-fn unknown(app: &App) -> Response {
-    app.pages.message(
-        StatusCode::NOT_FOUND,
-        "No such run",
-        "It was started by another throng ui, which has ended.",
-    )
+fn unknown(app: &App, number: usize) -> Response {
+    let why =
+        format!("No run {number} was started by this throng ui; runs that have ended are in the history.");
+    app.pages.message(StatusCode::NOT_FOUND, "No such run", &why)
 }
 
 /// One page that watches.
