@@ -160,7 +160,7 @@ fn steps_are_stored_before_the_next() {
         assert!(row["steps"].as_u64().is_some_and(|steps| (2..6).contains(&steps)), "{row}");
         assert_eq!((&row["trusted"], &row["ended"]), (&false.into(), &false.into()), "{row}");
         let list = run(throng(["runs", "list", "--store"]).arg(&store), RUN_MAX);
-        assert!(list.stdout.contains("cut short"), "{list}");
+        assert!(list.stdout.contains("unfinished"), "{list}");
         let show = run(throng(["runs", "show", "last", "-f", "json", "--store"]).arg(&store), RUN_MAX).json();
         let first = &show["verdict"]["caveats"][0];
         assert_eq!(first["key"], "caveat.unended", "{first}");

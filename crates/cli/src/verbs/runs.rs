@@ -298,7 +298,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         Cell::text(entry.bottleneck),
         Cell::Flag(entry.trusted, if entry.trusted { "none" } else { "some" }),
         // By a kill or an interrupt; or it is still under way.
-        Cell::Flag(!entry.unfinished, if entry.unfinished { "cut short" } else { "" }),
+        Cell::Flag(!entry.unfinished, if entry.unfinished { "unfinished" } else { "" }),
         Cell::Words(entry.tags),
         Cell::text(entry.note),
     ]
@@ -342,9 +342,9 @@ mod tests {
             table.add(row(entry));
         }
         assert_snapshot!(table.render(TableFormat::Text), @r#"
-        id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  metric         p50     p95     p99  missing  errors  bottleneck  caveats  ended      tags       note
-        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  round trip  20.1ms  40.2ms  47.3ms       12       0  server      none                before v2  a new kernel
-                                1970-01-01 00:00:00  –        –       idle                              0        0  –                –       –       –        0       0  –           some     cut short             –
+        id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  metric         p50     p95     p99  missing  errors  bottleneck  caveats  ended       tags       note
+        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  round trip  20.1ms  40.2ms  47.3ms       12       0  server      none                 before v2  a new kernel
+                                1970-01-01 00:00:00  –        –       idle                              0        0  –                –       –       –        0       0  –           some     unfinished             –
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"
         id,started,name,result,scenario,dialect,target,steps,clients,figure,p50_ms,p95_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags,note
