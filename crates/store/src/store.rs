@@ -126,6 +126,8 @@ impl Store {
             // With a write-ahead log, NORMAL may lose the last commits in a power cut; a run may have taken
             // hours.
             connection.pragma_update(None, "synchronous", "FULL")?;
+            // What is deleted may be a secret that got into a note; SQLite would leave it in free pages.
+            connection.pragma_update(None, "secure_delete", true)?;
             connection.pragma_update(None, "foreign_keys", true)
         };
         set(&connection).map_err(wrong)?;
@@ -273,7 +275,10 @@ impl Store {
     /// # Errors
     /// SQLite could not.
     pub fn delete(&self, id: &str) -> Result<bool, StoreError> {
-        self.ask(|connection| connection.execute("DELETE FROM runs WHERE id = ?", [id])).map(|rows| rows > 0)
+        let rows = self.ask(|connection| connection.execute("DELETE FROM runs WHERE id = ?", [id]))?;
+        // The run is gone: a full disk, or another process that reads, is no reason to say otherwise.
+        let _ = self.ask(shrink);
+        Ok(rows > 0)
     }
 
     fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
@@ -328,6 +333,19 @@ fn known_steps(transaction: &Transaction<'_>, run: &Run, kept: usize) -> rusqlit
     transaction.execute("DELETE FROM steps WHERE run = ?", [&run.id])?;
     transaction.execute("DELETE FROM parts WHERE run = ?", [&run.id])?;
     Ok(0)
+}
+
+/// Gives back the room of what was deleted: free pages, where they are more than half of the file, and the
+/// write-ahead log, in which its text still is.
+fn shrink(connection: &Connection) -> rusqlite::Result<()> {
+    if 2 * pages(connection, "freelist_count")? > pages(connection, "page_count")? {
+        connection.execute_batch("VACUUM")?;
+    }
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+fn pages(connection: &Connection, count: &str) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, count, |row| row.get(0))
 }
 
 /// The text of the steps of a run that has not come to its end.
@@ -467,6 +485,26 @@ mod tests {
         store.finish(&run_of(3), 2).unwrap();
         assert_eq!(store.load("one").unwrap().steps.len(), 3);
         assert_eq!(rows(&store, "steps"), 3);
+    }
+
+    #[test]
+    fn deleted_text_leaves_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        let mut store = Store::open(&path).unwrap();
+        let secret = b"confidential-4711";
+        let is_there = || {
+            let files = ["runs.db", "runs.db-wal"].map(|name| fs::read(folder.path().join(name)).unwrap());
+            files.iter().any(|bytes| bytes.windows(secret.len()).any(|window| window == secret))
+        };
+        let note = Some(String::from_utf8(secret.to_vec()).unwrap());
+        store.save(&Run { note, ..run_of(200) }).unwrap();
+        let whole = store.ask(|connection| pages(connection, "page_count")).unwrap();
+        assert!(is_there());
+        assert!(store.delete("one").unwrap());
+        assert!(!is_there());
+        let left = store.ask(|connection| pages(connection, "page_count")).unwrap();
+        assert!(2 * left < whole, "{left} of {whole} pages are left");
     }
 
     #[test]
