@@ -2,7 +2,6 @@
 
 use results::Scenario;
 use results::conclusion::Status;
-use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row, named_params, params};
 use stats::Timed;
 
@@ -18,8 +17,8 @@ pub struct Entry {
     pub note: Option<String>,
     /// When it started, by the wall clock: nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
-    /// The scenario.
-    pub scenario: Scenario,
+    /// The scenario's name, as it is kept: that of a newer throng may be of no [`Scenario`].
+    pub scenario: String,
     /// The application protocol.
     pub dialect: String,
     /// The server: its name, or its URL.
@@ -107,7 +106,10 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
     let mut percentiles = connection.prepare_cached(PERCENTILES)?;
     // One by one: each has a figure of its own.
     let with_percentiles = |(mut entry, step): (Entry, Option<i64>)| {
-        let figure = entry.figure.take().unwrap_or(entry.scenario.main_figure());
+        let scenario: Option<Scenario> = entry.scenario.parse().ok();
+        let Some(figure) = entry.figure.take().or(scenario.map(Scenario::main_figure)) else {
+            return Ok(entry);
+        };
         let mut rows = percentiles.query(params![entry.id, step, figure.name()])?;
         if let Some(row) = rows.next()? {
             let [p50, p95, p99] = [0, 1, 2].map(|column| unsigned(row, column));
@@ -120,14 +122,13 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    let scenario: Scenario = row.get_ref("scenario")?.as_str()?.parse().map_err(FromSqlError::other)?;
     let optional = |column: &str| row.get::<_, Option<i64>>(column).map(|n| n.map(|n| n.max(0) as u64));
     let count = |column: &str| optional(column).map(Option::unwrap_or_default);
     let tags: Option<String> = row.get("tags")?;
     Ok(Entry {
         id: row.get("id")?,
         started_unix_ns: count("started_ns")?,
-        scenario,
+        scenario: row.get("scenario")?,
         dialect: row.get("dialect")?,
         target: row.get("target")?,
         command: row.get("command")?,

@@ -458,6 +458,21 @@ mod tests {
     }
 
     #[test]
+    fn unknown_scenarios_are_listed_as_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
+        for id in ["one", "two"] {
+            store.save(&Run { id: id.into(), ..run_of(1) }).unwrap();
+        }
+        let newer = "UPDATE runs SET scenario = 'dance', shown_figure = NULL WHERE id = 'one'";
+        store.ask(|connection| connection.execute(newer, [])).unwrap();
+        let listed = store.list(&Query::default()).unwrap();
+        let listed: Vec<(&str, Option<Timed>)> =
+            listed.iter().map(|entry| (entry.scenario.as_str(), entry.figure)).collect();
+        assert_eq!(listed, [("echo", Some(Timed::Rtt)), ("dance", None)]);
+    }
+
+    #[test]
     fn moved_stores_are_known() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.db");

@@ -51,11 +51,11 @@ impl Trend {
     /// The trend of those of these runs, the newest first, that time what the newest times; `None` if there
     /// are too few, or several scenarios.
     pub(crate) fn of(entries: &[Entry]) -> Option<Trend> {
-        let scenario = entries.first()?.scenario;
+        let scenario = &entries.first()?.scenario;
         let figure = entries.iter().find_map(|entry| entry.figure)?;
         let same = entries.iter().rev().filter(|entry| entry.figure == Some(figure));
         let timed: Vec<(&Entry, u64)> = same.filter_map(|entry| Some((entry, entry.p95_ns?))).collect();
-        if timed.len() < RUNS_MIN || entries.iter().any(|entry| entry.scenario != scenario) {
+        if timed.len() < RUNS_MIN || entries.iter().any(|entry| entry.scenario != *scenario) {
             return None;
         }
         let highest = |(entry, p95_ns): &(&Entry, u64)| {
@@ -152,7 +152,7 @@ mod tests {
     fn single_values_have_no_trend() {
         assert!(Trend::of(&[]).is_none());
         assert!(Trend::of(&[entry("a", 1), entry("b", 1)]).is_none(), "a comparison");
-        let idle = Entry { scenario: Scenario::Idle, ..entry("c", 1) };
+        let idle = Entry { scenario: Scenario::Idle.to_string(), ..entry("c", 1) };
         assert!(Trend::of(&[entry("a", 1), entry("b", 1), idle]).is_none(), "something else is timed");
         let untimed = Entry { p95_ns: None, ..entry("c", 1) };
         assert!(Trend::of(&[entry("a", 1), entry("b", 1), untimed]).is_none());

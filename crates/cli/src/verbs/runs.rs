@@ -15,6 +15,7 @@ use crate::args::{Format, TableFormat, one_line};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
+use crate::stderr;
 use crate::terminal;
 use crate::verbs::steps::LIMIT_PERCENTILE;
 
@@ -138,6 +139,14 @@ impl List {
         let limit = (self.limit > 0).then_some(self.limit);
         let query = Query { name: self.name, tag: self.tag, scenario: self.scenario, text: self.text, limit };
         let entries = store.list(&query).map_err(archive::failure)?;
+        let is_unknown = |entry: &&Entry| entry.scenario.parse::<Scenario>().is_err();
+        let unknown: Vec<&str> = entries.iter().filter(is_unknown).map(|entry| entry.id.as_str()).collect();
+        if !unknown.is_empty() {
+            let runs = unknown.join(", ");
+            stderr::note(&format!(
+                "{runs}: of a scenario that this throng cannot read; use the one that kept it"
+            ));
+        }
         let mut table = Table::new(COLUMNS);
         for entry in entries {
             table.add(row(entry));
@@ -284,7 +293,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         Cell::Text(results::file::started(entry.started_unix_ns)),
         Cell::text(entry.name),
         Cell::text(entry.outcome.map(Status::word)),
-        Cell::Text(entry.scenario.to_string()),
+        Cell::Text(entry.scenario),
         Cell::Text(entry.dialect),
         Cell::Text(entry.target),
         count(entry.steps),
@@ -317,7 +326,7 @@ mod tests {
         let entry = Entry {
             id: "20261120-183000-abcdef".into(),
             started_unix_ns: 1_795_199_400_000_000_000,
-            scenario: Scenario::Broadcast,
+            scenario: Scenario::Broadcast.to_string(),
             dialect: "json".into(),
             target: "node-ws".into(),
             steps: 2,
@@ -336,7 +345,7 @@ mod tests {
             tags: vec!["before".into(), "v2".into()],
             ..Entry::default()
         };
-        let bare = Entry { scenario: Scenario::Idle, unfinished: true, ..Entry::default() };
+        let bare = Entry { scenario: Scenario::Idle.to_string(), unfinished: true, ..Entry::default() };
         let mut table = Table::new(COLUMNS);
         for entry in [entry, bare] {
             table.add(row(entry));

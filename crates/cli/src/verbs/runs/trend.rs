@@ -2,6 +2,7 @@
 
 use clap::Args;
 use report::{Cell, Column, Table};
+use results::Scenario;
 use results::conclusion::Status;
 use store::{Entry, Query, Store};
 
@@ -31,14 +32,18 @@ impl Trend {
         let limit = (self.limit > 0).then_some(self.limit);
         let query = Query { name: Some(self.name.clone()), limit, ..Query::default() };
         let mut entries = store.list(&query).map_err(archive::failure)?;
-        let Some(scenario) = entries.first().map(|newest| newest.scenario) else {
+        let Some(newest) = entries.first() else {
             let problem = format!("no run has the name {:?}; give runs one with --name", self.name);
             return Err(Failure::usage("NAME", problem));
         };
+        let scenario = newest.scenario.parse::<Scenario>().map_err(|error| {
+            let problem = format!("{} cannot be read: {error}; use the throng that kept it", newest.id);
+            Failure::usage("NAME", problem)
+        })?;
         let all = entries.len();
         let figure = entries.iter().find_map(|entry| entry.figure).unwrap_or(scenario.main_figure());
         let is_in_trend =
-            |entry: &Entry| entry.scenario == scenario && entry.figure.is_none_or(|of| of == figure);
+            |entry: &Entry| entry.scenario == scenario.name() && entry.figure.is_none_or(|of| of == figure);
         entries.retain(is_in_trend);
         entries.reverse();
         let most_ns = most_ns(&entries);
