@@ -7,6 +7,7 @@ use net::tls::{ServerSide, Tls};
 
 use crate::backlog::Batch;
 use crate::faults::ClientFaults;
+use crate::held::{Held, Share};
 use crate::link::{Link, Way};
 use crate::memberships::Memberships;
 
@@ -48,6 +49,8 @@ pub(crate) struct Connection {
     pub(crate) held_by: Option<u64>,
     /// The same of each stream of HTTP/2 with an answer under way.
     pub(crate) streams: Vec<(u32, u64)>,
+    /// The bytes that wait for the windows of HTTP/2, once there were any.
+    windowed: Option<Share>,
     /// The record of the client's faults, once the connection is upgraded and if the server has faults.
     pub(crate) faults: Option<Box<ClientFaults>>,
     pub(crate) phase: Phase,
@@ -77,6 +80,7 @@ impl Connection {
             memberships: Memberships::default(),
             held_by: None,
             streams: Vec::new(),
+            windowed: None,
             faults: None,
             phase: Phase::Fresh,
             unread: false,
@@ -90,6 +94,14 @@ impl Connection {
     pub(crate) fn is_held_back(&self) -> bool {
         // What is not read fills the kernel's buffers, until TCP makes the client wait.
         self.link.unsent_bytes() > UNREAD_ABOVE_BYTES || self.session.waiting_bytes() > UNREAD_ABOVE_BYTES
+    }
+
+    /// Books the bytes that wait for the windows of HTTP/2.
+    pub(crate) fn book_windowed(&mut self, held: &Held) {
+        let bytes = self.session.all_unsent_bytes();
+        if bytes > 0 || self.windowed.is_some() {
+            self.windowed.get_or_insert_with(|| held.share()).set(bytes);
+        }
     }
 
     /// Takes the session that answers on a stream of HTTP/2.

@@ -213,6 +213,14 @@ impl Server {
         }
     }
 
+    /// Bytes of all answers on streams of HTTP/2 that wait for the client's windows.
+    pub fn all_unsent_bytes(&self) -> usize {
+        match &self.state {
+            State::Multiplexed(http2) => http2.all_unsent_bytes(),
+            State::Http(_) | State::Open(_) | State::Done => 0,
+        }
+    }
+
     /// Sends the part that a session has written of its answer to a request on a stream of HTTP/2.
     pub fn handle_part(
         &mut self,

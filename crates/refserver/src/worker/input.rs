@@ -299,6 +299,7 @@ impl Worker {
         };
         let result = call.on(&mut connection.session, &self.options.protocol, self.now_ns, &mut io, &mut on);
         verdict.ends |= io.closes || result.is_err();
+        connection.book_windowed(&self.held);
         if let Err(failure) = result {
             self.stats.count_error(failure.name());
         }

@@ -283,10 +283,17 @@ impl Worker {
 
     /// Sends a part of an answer on a stream of HTTP/2.
     fn answer_part(&mut self, key: usize, stream: u32, output: Vec<u8>, then: AnswerPart) {
-        if then != AnswerPart::More {
-            self.connections[key].take_stream(stream);
+        // A client may keep its windows shut over a thousand answers. Behind the first, they are held like
+        // other bytes that are not taken.
+        let is_crowded = self.held.is_full() && self.connections[key].session.all_unsent_bytes() > 0;
+        if is_crowded && !output.is_empty() {
+            self.drop_slow_stream((key, stream), Slow::Crowd);
+        } else {
+            if then != AnswerPart::More {
+                self.connections[key].take_stream(stream);
+            }
+            self.call(key, Call::Part(stream, &output, then));
         }
-        self.call(key, Call::Part(stream, &output, then));
         self.buffers.output = Buffers::reuse(output);
     }
 
@@ -319,13 +326,7 @@ impl Worker {
             let entry = self.sessions.remove(key);
             return self.leave_rooms(entry.memberships);
         }
-        let unsent = entry.held.filter(|(_, stream)| *stream != 0);
-        let unsent_bytes = match unsent.and_then(|held| self.find_held(held)) {
-            Some((connection, stream)) => self.connections[connection].session.unsent_bytes(stream),
-            None => 0,
-        };
-        let entry = self.sessions.get(key);
-        entry.queued.set(entry.session.queued_bytes() + unsent_bytes);
+        entry.queued.set(entry.session.queued_bytes());
         // Not in this turn again: a session that always has more to say would keep all others from theirs.
         let next_ns = entry.session.poll_timeout().map_or(NEVER_NS, |at_ns| at_ns.max(self.now_ns + 1));
         if next_ns < entry.timer_ns {

@@ -122,6 +122,11 @@ impl Http2 {
         self.replies.unsent_bytes(stream)
     }
 
+    /// Bytes of all answers that wait for the client's windows.
+    pub(super) fn all_unsent_bytes(&self) -> usize {
+        self.replies.all_unsent_bytes()
+    }
+
     /// A session has written a part of its answer, as over HTTP/1.1 but for the chunks.
     pub(super) fn handle_part(
         &mut self,
@@ -133,6 +138,9 @@ impl Http2 {
     ) {
         if !self.replies.extend(stream, part, then, io.out(0)) {
             // The client has reset it before its session could be told.
+            on(ServerEvent::StreamLost { stream });
+        } else if then == AnswerPart::Aborted {
+            // No answer: it is not counted as one.
             on(ServerEvent::StreamLost { stream });
         } else if then != AnswerPart::More {
             on(ServerEvent::Requested { keep_alive: true });

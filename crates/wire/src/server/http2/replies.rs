@@ -24,6 +24,8 @@ pub(super) struct Replies {
     all: VecDeque<Reply>,
     /// Streams whose answers have broken off.
     broken: Vec<u32>,
+    /// Bytes of all bodies that waited for the client's windows after the latest flush.
+    unsent_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,11 @@ impl Replies {
     /// Bytes of an answer that wait for the client's windows.
     pub(super) fn unsent_bytes(&self, stream: u32) -> usize {
         self.find(stream).map_or(0, |at| self.all[at].unsent().len())
+    }
+
+    /// Bytes of all answers that wait for the client's windows.
+    pub(super) fn all_unsent_bytes(&self) -> usize {
+        self.unsent_bytes
     }
 
     /// Begins an answer.
@@ -92,13 +99,15 @@ impl Replies {
         out: &mut Vec<u8>,
         mut on_drained: impl FnMut(u32),
     ) {
-        let broken = &mut self.broken;
+        let (broken, unsent_bytes) = (&mut self.broken, &mut self.unsent_bytes);
+        *unsent_bytes = 0;
         self.all.retain_mut(|reply| {
             let waited = !reply.unsent().is_empty();
             while room.left().min(reply.sending.left()) > 0 && !reply.unsent().is_empty() {
                 reply.write_part(room, settings.payload_bytes_max, out);
             }
             let is_begun = reply.has_head || reply.then != AnswerPart::More;
+            *unsent_bytes += reply.unsent().len();
             if !reply.unsent().is_empty() || !is_begun {
                 return true;
             }
@@ -131,8 +140,9 @@ impl Replies {
 
     /// Drops the answer on a stream. True if a session goes on with it.
     pub(super) fn remove(&mut self, stream: u32) -> bool {
-        let reply = self.find(stream).and_then(|at| self.all.remove(at));
-        reply.is_some_and(|reply| reply.then == AnswerPart::More)
+        let Some(reply) = self.find(stream).and_then(|at| self.all.remove(at)) else { return false };
+        self.unsent_bytes -= reply.unsent().len();
+        reply.then == AnswerPart::More
     }
 
     fn find(&self, stream: u32) -> Option<usize> {
