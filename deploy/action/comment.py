@@ -14,17 +14,20 @@ PER_PAGE = 100
 PAGES_MAX = 10
 # What GitHub takes as one comment, in characters.
 CHARACTERS_MAX = 65_536
+NOT_RUN = "## throng was not run\n\nThe reason is in the log of the job.\n"
 CUT = "\n\n… (the rest is on the job's summary page)\n"
 
 
 def main() -> None:
     summary = Path(os.environ["OUT"], "summary.md")
     number = pull_request()
-    if os.environ["COMMENT"] != "true" or number is None or not summary.is_file():
+    if os.environ["COMMENT"] != "true" or number is None:
         return
-    # By which the next push finds it.
-    marker = f"<!-- throng: {os.environ.get('GITHUB_JOB', '')} -->\n"
-    body = marker + summary.read_text()
+    # By which the next push finds it. All legs of a matrix have the same job.
+    name = " ".join(filter(None, [os.environ.get("GITHUB_JOB"), os.environ.get("HEADER")]))
+    marker = f"<!-- throng: {name} -->\n"
+    # A comment about the push before would be read as one about this.
+    body = marker + (summary.read_text() if summary.is_file() else NOT_RUN)
     if len(body) > CHARACTERS_MAX:
         body = body[: CHARACTERS_MAX - len(CUT)] + CUT
     issues = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"

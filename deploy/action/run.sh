@@ -27,6 +27,7 @@ last_words() {
 
 # Ends the step with the code, having said what that means.
 finish() {
+    [[ -s $summary ]] || printf '## throng could not measure\n\nExit code %s: its reason is in the log of the job.\n' "$1" >"$summary"
     cat "$summary" >>"$GITHUB_STEP_SUMMARY"
     local outcome=passed
     case $1 in
