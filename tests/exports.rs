@@ -196,6 +196,29 @@ fn a_collector_gets_every_second() {
 }
 
 #[test]
+fn warmups_count_in_no_export() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let (address, taken) = endpoint(|_| ("200 OK", "{}".to_owned()));
+    let path = dir.path().join("lines.json");
+    let mut command = echo(&server, "2s");
+    command.args(["--warmup", "3s", "--format", "json", "--otlp", &format!("http://{address}"), "--stream"]);
+    let outcome = run(command.arg(&path), RUN_MAX);
+    outcome.assert_held();
+    let counts = &outcome.json()["steps"][0]["counts"];
+    let last = taken.try_iter().last().expect("a push").json();
+    let metrics = last["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array().unwrap();
+    let sent = metrics.iter().find(|metric| metric["name"] == "throng.messages.sent").unwrap();
+    assert_eq!(sent["sum"]["dataPoints"][0]["asDouble"].as_f64(), counts["sent"].as_f64(), "{last}");
+    let lines = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seconds = lines.iter().filter(|line| line["event"] == "second");
+    let (warm, measured): (Vec<&Value>, Vec<&Value>) = seconds.partition(|second| second["warmup"] == true);
+    assert!(!warm.is_empty(), "{lines:#?}");
+    let received: u64 = measured.iter().map(|second| second["received"].as_u64().unwrap()).sum();
+    assert_eq!(Some(received), counts["received"].as_u64(), "{lines:#?}");
+}
+
+#[test]
 fn failing_exports_cost_no_result() {
     let server = Server::start(&[]);
     let (refusing, _taken) = endpoint(|_| ("503 Service Unavailable", "too busy\nto talk".to_owned()));

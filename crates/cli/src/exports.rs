@@ -63,7 +63,9 @@ impl Exports {
 
     /// Some time has passed.
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {
-        self.measures.handle_progress(progress);
+        if !progress.is_warmup {
+            self.measures.handle_progress(progress);
+        }
         if let Some(metrics) = &self.metrics {
             metrics.show(&self.measures);
         }
@@ -94,6 +96,7 @@ impl Exports {
             let phase = if is_loading { StepPhase::Loading } else { StepPhase::Draining };
             self.handle_progress(&Progress {
                 phase,
+                is_warmup: false,
                 done: 1.0,
                 clients: step.clients as u32,
                 usable: second.clients,

@@ -47,7 +47,7 @@ impl Live {
         self.exports.begin(run);
     }
 
-    /// A step was measured, be it for warming up.
+    /// A step was measured.
     pub(crate) fn handle_measured(&mut self, step: &Step) {
         self.exports.handle_measured(step);
     }
@@ -155,7 +155,8 @@ pub(crate) fn live_line() -> ProgressBar {
 fn describe(progress: &Progress) -> String {
     // What matters most comes first: a terminal of 80 columns shows no more than the latencies.
     let (usable, clients) = (count(progress.usable), counted(progress.clients.into(), "client"));
-    let mut parts = vec![format!("{} {usable}/{clients}", progress.phase)];
+    let warmup = if progress.is_warmup { "warm-up: " } else { "" };
+    let mut parts = vec![format!("{warmup}{} {usable}/{clients}", progress.phase)];
     parts.extend((progress.errors > 0).then(|| counted(progress.errors, "error")));
     if let Some(second) = &progress.second {
         parts.push(format!("{}/s sent, {}/s received", count(second.sent), count(second.received)));

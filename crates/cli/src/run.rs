@@ -76,7 +76,15 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     recorder.live.clear();
     judge::conclude(&mut recorder.run, agenda.course());
     let exit = Exit::of(&recorder.run, args.strict);
-    let was_interrupted = recorder.finish()?;
+    let was_interrupted = match (recorder.finish(), &measured) {
+        (Ok(was_interrupted), _) => was_interrupted,
+        // Both are to be known, and the exit code is that of the first.
+        (Err(unkept), Err(_)) => {
+            unkept.report();
+            false
+        }
+        (Err(unkept), Ok(())) => return Err(unkept),
+    };
     match measured {
         // A user who interrupts gets the end, with what there is.
         Err(failure) if was_interrupted => _ = failure.report(),
@@ -139,13 +147,13 @@ fn measure(
             Ok(step) => (step, None),
             Err(Broken { error, step }) => (*step, Some(error)),
         };
-        recorder.handle_measured(&step);
-        // It is neither judged nor kept.
+        // It is neither judged nor kept, and no export counts it.
         if error.is_none() && order.warmup {
             judge.handle_warmup(&step);
             agenda.handle_warmup(&order);
             continue;
         }
+        recorder.handle_measured(&step);
         let step = judge.judge(step, &order, recorder.run.steps.last());
         if let Some(error) = error {
             recorder.keep_cut_short(judge::cut_short(step, &error));

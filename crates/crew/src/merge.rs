@@ -285,6 +285,11 @@ impl Merge {
         &self.totals
     }
 
+    /// Returns whether the step is the warm-up.
+    pub(crate) fn is_warmup(&self) -> bool {
+        self.order.warmup
+    }
+
     /// Clients asked for.
     pub fn clients(&self) -> u32 {
         self.order.clients

@@ -46,6 +46,8 @@ impl fmt::Display for StepPhase {
 pub struct Progress {
     /// The phase.
     pub phase: StepPhase,
+    /// True if the step is the warm-up, which counts in no metric.
+    pub is_warmup: bool,
     /// How far the phase has come, from 0 to 1.
     pub done: f64,
     /// Clients asked for.
@@ -70,6 +72,7 @@ impl Progress {
         let totals = merge.totals();
         Self {
             phase,
+            is_warmup: merge.is_warmup(),
             done: merge.done(clock::monotonic_ns()),
             clients: merge.clients(),
             usable: merge.usable(),

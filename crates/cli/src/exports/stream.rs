@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) struct Stream {
     run: String,
     /// `None` once its reader is gone or too slow.
     out: Option<BufferedOutput>,
-    /// A file that still holds what it has held.
+    /// A regular file that still holds what it has held.
     old: Option<File>,
 }
 
@@ -48,15 +48,26 @@ impl Stream {
             BufferedOutput::new(open_pipe(path)?)
         } else {
             let file = net::private::open(path).map_err(cannot)?;
-            old = Some(file.try_clone().map_err(cannot)?);
+            old = file
+                .metadata()
+                .map_err(cannot)?
+                .is_file()
+                .then(|| file.try_clone())
+                .transpose()
+                .map_err(cannot)?;
             BufferedOutput::new(file.into())
         };
         Ok(Self { run: run.id.clone(), out: Some(out), old })
     }
 
-    /// The run begins: writes the first line.
+    /// The run begins: writes the first line. One that goes on is told behind the lines that it has.
     pub(crate) fn begin(&mut self, run: &Run) {
-        if let Some(Err(error)) = self.old.take().map(|file| net::private::empty(&file)) {
+        let goes_on = !run.steps.is_empty();
+        let ready = |mut file: File| match goes_on {
+            true => file.seek(SeekFrom::End(0)).map(drop),
+            false => net::private::empty(&file),
+        };
+        if let Some(Err(error)) = self.old.take().map(ready) {
             return self.fail(&error);
         }
         let whole = without_steps(run);
@@ -72,6 +83,7 @@ impl Stream {
             "second",
             json!({
                 "phase": progress.phase.name(),
+                "warmup": progress.is_warmup.then_some(true),
                 "t_s": second.t_ns as f64 / 1e9,
                 "clients": progress.clients,
                 "usable": second.clients,
@@ -121,8 +133,10 @@ impl Stream {
             fields.insert("event".into(), event.into());
             fields.insert("run".into(), self.run.as_str().into());
         }
+        // Without the line itself: the one of a long step is longer than that, and no pipe takes it at once.
+        let behind_bytes = out.bytes_behind();
         match out.write(format!("{fields}\n").as_bytes()) {
-            Ok(()) if out.bytes_behind() <= BEHIND_BYTES_MAX => {}
+            Ok(()) if behind_bytes <= BEHIND_BYTES_MAX => {}
             Ok(()) => self.give_up(&"its reader has stopped reading"),
             Err(error) => self.fail(&error),
         }
