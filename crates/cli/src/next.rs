@@ -323,8 +323,14 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         return None;
     }
     let Rates { asked_per_s, achieved_per_s, .. } = failed(run)?.rates;
-    let less = (HELD_SHARE * achieved_per_s?).min(asked_per_s? / 2.0).max(1.0);
-    let line = line.with("rate", less.round())?;
+    let less_per_s = (HELD_SHARE * achieved_per_s?).min(asked_per_s? / 2.0);
+    let less_per_min = (60.0 * less_per_s).floor();
+    let rate = match less_per_s {
+        _ if less_per_min == 0.0 => return None,
+        ..1.0 => format!("{less_per_min}/min"),
+        _ => less_per_s.round().to_string(),
+    };
+    let line = line.with("rate", rate)?;
     Some(line.to("ask_for_less", "try a rate that it may hold:"))
 }
 
