@@ -25,7 +25,10 @@ fn examples() -> Vec<Step> {
     };
     vec![
         with(|step| server(step).ended_ns = Some(3_000 * MS)),
-        with(|step| step.errors.add("unmatched", 0, "copy")),
+        with(|step| {
+            (step.counts.received, step.counts.missing) = (9_999, 1);
+            step.errors.add("unmatched", 0, "copy");
+        }),
         with(|step| {
             step.errors.add("address_not_available", 0, "no local port is free");
             step.errors.set_local("address_not_available");
