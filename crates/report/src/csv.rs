@@ -189,7 +189,11 @@ fn bounds(step: &Step, figure: Timed) -> String {
 }
 
 fn counts(step: &Step) -> Vec<Column> {
-    let is_said = |count: Count| count.facts().of == CountOf::Connections || step.counts.has_messages();
+    let is_said = |count: Count| match count.facts().of {
+        CountOf::Connections => true,
+        CountOf::Pushes if step.counts.pushed > 0 => true,
+        CountOf::Pushes | CountOf::Messages | CountOf::Streams => step.counts.has_messages(),
+    };
     let counts = step.counts.iter().map(|(count, &n)| optional(count.name(), is_said(count).then_some(n)));
     let statuses: Vec<_> = step.statuses.iter().map(|(status, n)| format!("{status}:{n}")).collect();
     let statuses = column("statuses", statuses.join(" "));

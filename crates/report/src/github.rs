@@ -5,20 +5,18 @@
 
 use results::Run;
 use results::conclusion;
-use results::format::{clients, printable};
+use results::format::printable;
 
-/// An error for each limit that broke at a step, a warning for each reason not to trust the figures; a line each. The
-/// limits that a search broke on its way are no errors.
+/// An error for each limit by which a step fails the run, a warning for each reason not to trust the figures; a
+/// line each.
 pub fn annotations(run: &Run) -> String {
     let title = property(&format!("throng {}", run.scenario));
     let mut lines = String::new();
-    if !conclusion::breaks_on_purpose(run) {
-        for step in &run.steps {
-            for limit in step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed) {
-                let broken = conclusion::failing(run.scenario, step, limit);
-                let text = format!("at {}: {broken}", clients(step.clients));
-                lines += &format!("::error title={title}::{}\n", data(&text));
-            }
+    for step in &run.steps {
+        for limit in conclusion::failures(run, step) {
+            let broken = conclusion::failing(run.scenario, step, limit);
+            let text = format!("at {}: {broken}", conclusion::asked(run.scenario, step));
+            lines += &format!("::error title={title}::{}\n", data(&text));
         }
     }
     for caveat in &run.verdict.trust {

@@ -10,11 +10,11 @@ use results::finding::Finding;
 use results::format::{count, counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
 
-/// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped,
-/// for that is how a search finds its answer. A step without limits has one case, so that it is seen to have
-/// run. So has one in which no client got in or nothing was answered, and there the case is an error; and one
-/// that the user ended before its load began, where it is skipped. A run that had not ended has a suite with
-/// an error more: of what did not run, nothing was kept.
+/// The run as JUnit's XML. A limit by which the run fails is a failure; one that broke on the way of a
+/// search, or at the end of a walk, is skipped, for that is how they find their answer. A step without limits
+/// has one case, so that it is seen to have run. So has one in which no client got in or nothing was
+/// answered, and there the case is an error; and one that the user ended before its load began, where it is
+/// skipped. A run that had not ended has a suite with an error more: of what did not run, nothing was kept.
 pub fn junit(run: &Run) -> String {
     let suites = run.steps.iter().zip(loads(run)).map(|(step, load)| suite(run, step, &load));
     let suites: Vec<Suite> = suites.chain(run.resume_after.map(|whole| unended(run, whole))).collect();
@@ -62,28 +62,30 @@ struct Suite {
 
 fn suite(run: &Run, step: &Step, load: &str) -> Suite {
     let is_search = conclusion::breaks_on_purpose(run);
-    let limits = || step.limits.iter().chain(&step.standing);
-    let broken_limits = limits().filter(|limit| !limit.passed).count();
-    let (failures, mut skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
-    // GitLab shows no name of a suite, and of cases with the same names the first alone.
+    let limits = limits(step);
+    let is_failure =
+        |limit: &LimitOutcome| conclusion::failures(run, step).any(|failed| failed.of == limit.of);
+    let failures = limits.iter().filter(|limit| !limit.passed && is_failure(limit)).count();
+    let mut skipped = limits.iter().filter(|limit| !limit.passed).count() - failures;
+    // GitLab shows no name of a suite.
     let head = |what: &str| attributes(&class(run), &format!("{load}: {what}"), step.duration_ns);
     let marks: String = step.marks.iter().map(|mark| escape(&mark.to_string()) + "\n").collect();
     let said = if marks.is_empty() { marks } else { format!("<system-out>{marks}</system-out>") };
     let case = |limit: &LimitOutcome| {
-        let outcome = outcome(run.scenario, step, limit, is_search).map(|outcome| outcome + &said);
+        let outcome = outcome(run.scenario, step, limit, is_failure(limit)).map(|outcome| outcome + &said);
         testcase(&head(&limit.of.to_string()), outcome)
     };
-    let mut cases: String = limits().map(case).collect();
+    let mut cases: String = limits.iter().copied().map(case).collect();
     // A search may well go on until no client gets in.
     let dead = dead(step).filter(|_| !is_search || run.steps.iter().all(|step| self::dead(step).is_some()));
     let measured = |outcome| testcase(&head("measured"), outcome);
     if let Some(why) = &dead {
         cases += &measured(Some(format!("<error message=\"{}\"/>{said}", escape(why))));
-    } else if limits().next().is_none() {
+    } else if limits.is_empty() {
         cases = measured(None);
     }
     let mut errors = usize::from(dead.is_some());
-    let mut tests = (limits().count() + errors).max(1);
+    let mut tests = (limits.len() + errors).max(1);
     // Of a load that never began, or never answered, no limit was kept.
     if let Some(why) = conclusion::untold(step).filter(|_| step.has_passed()) {
         cases = measured(Some(format!("<skipped message=\"{why}\"/>")));
@@ -130,15 +132,26 @@ fn dead(step: &Step) -> Option<String> {
     Some(what + &why)
 }
 
+/// The limits of a step. Of cases with one name GitLab shows the first alone, so none has the name of another.
+fn limits(step: &Step) -> Vec<&LimitOutcome> {
+    let mut limits: Vec<&LimitOutcome> = Vec::new();
+    for limit in step.limits.iter().chain(&step.stop).chain(&step.standing) {
+        if !limits.iter().any(|known| known.of == limit.of) {
+            limits.push(limit);
+        }
+    }
+    limits
+}
+
 /// The outcome of a broken limit; `None` if it was kept.
-fn outcome(scenario: Scenario, step: &Step, limit: &LimitOutcome, is_search: bool) -> Option<String> {
+fn outcome(scenario: Scenario, step: &Step, limit: &LimitOutcome, is_failure: bool) -> Option<String> {
     if limit.passed {
         return None;
     }
     let was = conclusion::actual(limit);
     let message = escape(&was.map_or_else(|| "was not measured".into(), |was| format!("was {was}")));
-    if is_search {
-        return Some(format!("<skipped message=\"{message}: a search goes on until it breaks\"/>"));
+    if !is_failure {
+        return Some(format!("<skipped message=\"{message}: the run goes on until it breaks\"/>"));
     }
     let loss = conclusion::failing(scenario, step, limit);
     let text = escape(&loss.to_string());
@@ -196,17 +209,16 @@ mod tests {
     fn limits_are_cases_and_steps_suites() {
         assert_snapshot!(sample::keyed(&limited(), &junit(&limited())), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="throng broadcast node-ws" tests="14" failures="5" skipped="0" errors="0" time="40.000">
-          <testsuite name="1,000 clients" tests="7" failures="0" errors="0" skipped="0" time="20.000">
+        <testsuites name="throng broadcast node-ws" tests="12" failures="4" skipped="0" errors="0" time="40.000">
+          <testsuite name="1,000 clients" tests="6" failures="0" errors="0" skipped="0" time="20.000">
             <testcase classname="throng.broadcast" name="1,000 clients: rtt.p95&lt;=250ms" time="20.000"/>
             <testcase classname="throng.broadcast" name="1,000 clients: missing==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="1,000 clients: unusable==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="1,000 clients: disconnects==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="1,000 clients: missing==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="1,000 clients: unacknowledged==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="1,000 clients: wrong==0" time="20.000"/>
           </testsuite>
-          <testsuite name="4,000 clients" tests="7" failures="5" errors="0" skipped="0" time="20.000">
+          <testsuite name="4,000 clients" tests="6" failures="4" errors="0" skipped="0" time="20.000">
             <testcase classname="throng.broadcast" name="4,000 clients: rtt.p95&lt;=250ms" time="20.000"><failure type="loss.limit" message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure><system-out>caveat.samples
         </system-out></testcase>
             <testcase classname="throng.broadcast" name="4,000 clients: missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure><system-out>caveat.samples
@@ -214,8 +226,6 @@ mod tests {
             <testcase classname="throng.broadcast" name="4,000 clients: unusable==0" time="20.000"><failure type="loss.clients" message="was 20">loss.clients</failure><system-out>caveat.samples
         </system-out></testcase>
             <testcase classname="throng.broadcast" name="4,000 clients: disconnects==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="4,000 clients: missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure><system-out>caveat.samples
-        </system-out></testcase>
             <testcase classname="throng.broadcast" name="4,000 clients: unacknowledged==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="4,000 clients: wrong==0" time="20.000"><failure type="loss.wrong" message="was 3">loss.wrong</failure><system-out>caveat.samples
         </system-out></testcase>
@@ -241,8 +251,17 @@ mod tests {
         let mut run = limited();
         run.verdict.capacity = sample::search_run().verdict.capacity;
         let xml = junit(&run);
-        assert!(xml.contains("tests=\"14\" failures=\"0\" skipped=\"5\""), "{xml}");
-        assert!(xml.contains("<skipped message=\"was 6.40s: a search goes on until it breaks\"/>"), "{xml}");
+        assert!(xml.contains("tests=\"12\" failures=\"0\" skipped=\"4\""), "{xml}");
+        assert!(xml.contains("<skipped message=\"was 6.40s: the run goes on until it breaks\"/>"), "{xml}");
+    }
+
+    #[test]
+    fn a_walk_fails_where_it_held_nothing() {
+        let mut run = sample::broadcast_run();
+        run.steps.iter_mut().for_each(|step| step.standing.clear());
+        assert!(junit(&run).contains("tests=\"2\" failures=\"0\" skipped=\"1\""), "{}", junit(&run));
+        run.steps.remove(0);
+        assert!(junit(&run).contains("tests=\"1\" failures=\"1\" skipped=\"0\""), "{}", junit(&run));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use results::columns::{self, escape};
 use results::conclusion;
-use results::{Delivery, Run, Scenario, Step};
+use results::{Delivery, Run, RunLimit, Scenario, Step};
 
 use crate::step_table::{StepTable, role_table, room_table, say_table, step_table};
 use results::format::count;
@@ -101,10 +101,10 @@ fn verdict(run: &Run) -> String {
     let mut text = format!("- **RESULT** {}\n", escape(&conclusion.result()));
     text += &conclusion.why().map(|why| format!("- **WHY** {}\n", escape(&why))).unwrap_or_default();
     text += &delivery.unwrap_or_default();
-    for limit in &run.verdict.limits {
-        let actual = conclusion::actual(limit).map(|actual| format!(" ({actual})")).unwrap_or_default();
-        let outcome = if limit.passed { "kept" } else { "**broken**" };
-        text += &format!("- **Limit** `{}`: {outcome}{actual}\n", limit.of);
+    for limit in RunLimit::all(run).iter().filter(|limit| limit.is_asked) {
+        let actual = conclusion::actual(limit.outcome).map(|was| format!(" ({was})")).unwrap_or_default();
+        let bold = if limit.outcome.passed { "" } else { "**" };
+        text += &format!("- **Limit** `{}`: {bold}{}{bold}{actual}\n", limit.outcome.of, limit.fate());
     }
     if run.verdict.is_trusted() {
         text += "- **CAVEATS** none\n";

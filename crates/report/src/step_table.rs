@@ -173,11 +173,16 @@ fn shown(run: &Run) -> Vec<Timed> {
     let any = |timed: &Timed| run.steps.iter().any(|step| !step.figures.get(*timed).is_empty());
     let exchanged = [
         Timed::First,
+        Timed::FirstToken,
         Timed::Gap,
         Timed::Rtt,
         Timed::Delivery,
         Timed::Completion,
         Timed::Recovery,
+        Timed::Replay,
+        Timed::Join,
+        Timed::Leave,
+        Timed::Presence,
         Timed::PushGap,
         Timed::PushAge,
     ];

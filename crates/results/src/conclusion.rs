@@ -7,6 +7,7 @@
 use crate::finding::Cause;
 use crate::format::{clients, rate};
 use crate::judgement::{Bottleneck, Found};
+use crate::limit::LimitOutcome;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::step::Step;
@@ -28,6 +29,7 @@ pub use claim::{Claim, Status, Tone};
 pub use held::{heaviest_kept, shown, untold};
 pub use losses::{actual, failing, failings};
 pub use trial::is_untrusted;
+use undecided::is_undecided;
 
 /// Outcomes of a run; the exit code follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,19 +88,29 @@ pub fn breaks_on_purpose(run: &Run) -> bool {
     is_looking(run) && run.steps.iter().any(Step::has_passed)
 }
 
-/// A search, or a sweep of rates. A walk also ends at `--limit-rtt`, and that is its normal end.
+/// The broken limits of a step by which its run fails. Where anything was held, those are not among them that
+/// a search or a sweep breaks to find its answer, nor the one that ends the steps of a walk.
+pub fn failures<'a>(run: &'a Run, step: &'a Step) -> impl Iterator<Item = &'a LimitOutcome> {
+    let is_held = run.steps.iter().any(Step::has_passed);
+    let is_looking = is_looking(run);
+    let limits = step.limits.iter().chain(&step.standing).filter(move |_| !(is_held && is_looking));
+    let is_end_failure = !is_held && (is_looking || !is_undecided(step));
+    limits.chain(step.stop.iter().filter(move |_| is_end_failure)).filter(|limit| !limit.passed)
+}
+
+/// A search, or a sweep of rates.
 fn is_looking(run: &Run) -> bool {
     run.verdict.capacity.is_some() || run.scenario.facts().sweeps
 }
 
 fn outcome(run: &Run) -> Outcome {
-    let is_failure = |step: &Step| step.limits.iter().chain(&step.standing).any(|limit| !limit.passed);
+    let is_failure = |step: &Step| failures(run, step).next().is_some();
     // A step that broke a limit before its load says something all the same.
     let is_nothing = |step: &Step| step.tells_nothing() && step.has_passed();
     match run.steps.iter().all(is_nothing) {
         true => Outcome::Nothing,
         false if is_looking(run) && heaviest_kept(run).is_none() => Outcome::Broken,
-        false if !breaks_on_purpose(run) && run.steps.iter().any(is_failure) => Outcome::Broken,
+        false if run.steps.iter().any(is_failure) => Outcome::Broken,
         false => Outcome::Held,
     }
 }

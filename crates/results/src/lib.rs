@@ -19,6 +19,7 @@ mod measured;
 pub mod rates;
 mod resources;
 mod run;
+mod run_limit;
 pub mod scenario;
 mod silence;
 mod spent;
@@ -36,6 +37,7 @@ pub use limit::{Limit, LimitOutcome, Requirement};
 pub use rates::{Rate, Rates};
 pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, Verdict, command_line};
+pub use run_limit::RunLimit;
 pub use scenario::Scenario;
 pub use spent::TimeSpent;
 pub use step::{

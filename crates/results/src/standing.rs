@@ -80,7 +80,7 @@ pub enum Check {
 impl Check {
     fn of(figure: Figure) -> Option<Check> {
         use Count::{AfterEnd, Misordered, Missing, Unacknowledged, Unmarked, Unseen};
-        use Count::{Disconnects, JoinFailures, NotBack, PushSkipped};
+        use Count::{Disconnects, JoinFailures, NotBack, PushDiffering, PushSkipped};
         Some(match figure {
             Figure::Counted(Counted::Unusable | Counted::Count(Disconnects | JoinFailures | NotBack)) => {
                 Check::Connected
@@ -89,7 +89,7 @@ impl Check {
                 Check::Delivered
             }
             Figure::Counted(Counted::Count(Unmarked | AfterEnd | Misordered)) => Check::Streamed,
-            Figure::Counted(Counted::Count(PushSkipped)) => Check::Pushed,
+            Figure::Counted(Counted::Count(PushSkipped | PushDiffering)) => Check::Pushed,
             RATE => Check::Rate,
             _ => return None,
         })

@@ -28,6 +28,7 @@ mod stalls;
 mod tests;
 mod undecided;
 
+pub(crate) use conclude::folded;
 pub(crate) use conclude::whole;
 pub use conclude::{conclude, held_back, lightest_broken};
 pub use generator::lost_agents;

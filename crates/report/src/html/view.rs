@@ -4,7 +4,7 @@ use std::slice;
 
 use results::conclusion::shown;
 use results::finding::{Caveat, Finding, Place};
-use results::{LimitOutcome, Run, Step};
+use results::{Run, RunLimit, Step};
 use results::{conclusion, verdict};
 use serde::Serialize;
 use stats::Histogram;
@@ -92,7 +92,8 @@ struct Latency {
 #[derive(Serialize)]
 struct LimitView {
     limit: String,
-    passed: bool,
+    tone: &'static str,
+    fate: String,
     actual: String,
 }
 
@@ -101,7 +102,8 @@ struct RowView {
     load: Vec<String>,
     latencies: Vec<[String; 1 + STATISTICS.len()]>,
     outcome: Vec<String>,
-    kept: bool,
+    /// The limits that it broke, with what came.
+    broken: Vec<String>,
     reason: String,
     marks: Vec<String>,
 }
@@ -195,7 +197,7 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
         load,
         latencies,
         outcome,
-        kept: step.broken().next().is_none(),
+        broken: conclusion::failings(run.scenario, step).iter().map(ToString::to_string).collect(),
         reason: step.bottleneck.as_ref().map(|found| found.cause.to_string()).unwrap_or_default(),
         marks: step.marks.iter().filter(|mark| !is_of_all(mark)).map(ToString::to_string).collect(),
     };
@@ -287,15 +289,17 @@ fn latency(run: &Run, repeats: Option<&Repeats<'_>>) -> Latency {
 }
 
 fn limits(run: &Run) -> Vec<LimitView> {
-    let mut stops = run.steps.iter().filter_map(|step| step.stop.as_ref());
-    let stop = stops.clone().find(|stop| !stop.passed).or(stops.next_back());
-    let view = |limit: &LimitOutcome| LimitView {
-        limit: limit.of.to_string(),
-        passed: limit.passed,
-        actual: conclusion::actual(limit).unwrap_or_else(|| "not measured".into()),
+    let view = |limit: RunLimit| LimitView {
+        limit: limit.outcome.of.to_string(),
+        tone: match (limit.outcome.passed, limit.is_on_purpose) {
+            (true, _) => "good",
+            (false, true) => "plain",
+            (false, false) => "bad",
+        },
+        fate: limit.fate(),
+        actual: conclusion::actual(limit.outcome).unwrap_or_else(|| "not measured".into()),
     };
-    let standing = run.steps.get(shown(run)).into_iter().flat_map(|step| &step.standing);
-    run.verdict.limits.iter().chain(stop).chain(standing).map(view).collect()
+    RunLimit::all(run).into_iter().map(view).collect()
 }
 
 /// The generator's work and health, step by step.

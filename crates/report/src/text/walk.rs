@@ -3,7 +3,7 @@
 use results::conclusion::{self, shown};
 use results::format::{count, rate, share};
 use results::{Run, Scenario, Step};
-use stats::Timed;
+use stats::{Counts, Timed};
 
 use crate::reading;
 use crate::style::{Colour, Style};
@@ -53,11 +53,12 @@ fn cells(sign: &str, clients: &str, rate: &str, values: [String; 4], came: &str,
 
 /// The share of messages due that came; below 100% where one is missing.
 fn came(step: &Step) -> String {
-    let (received, expected) = (step.counts.received, step.counts.expected);
-    match expected {
+    let Counts { received, expected, in_flight, .. } = step.counts;
+    // What was on its way to clients that left was due to nobody any more.
+    match expected.saturating_sub(in_flight) {
         0 => String::new(),
-        _ if received >= expected => "100%".into(),
-        _ => share(100.0 * received as f64 / expected as f64),
+        due if received >= due => "100%".into(),
+        due => share(100.0 * received as f64 / due as f64),
     }
 }
 

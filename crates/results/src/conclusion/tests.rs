@@ -573,6 +573,21 @@ fn shares_of_lost_agents_are_excused() {
     assert_eq!(how_much, "held.clients; 300 clients; 300 messages/s");
     assert_eq!(breaks, "breaks.not_found; generator.lost_agents lost=1 of=2");
     assert!(is_untrusted(&run), "strictly, it is not what was asked for");
+    let kept = LimitOutcome { passed: true, actual: Some(1.0), ..LimitOutcome::of_text("p99<5ms") };
+    let limited = Step { limits: vec![kept], ..run.steps[1].clone() };
+    assert!(is_untrusted(&run_of(Scenario::Echo, vec![limited])), "it was kept by a part of the load");
+}
+
+#[test]
+fn walks_fail_where_they_held_nothing() {
+    let stop = LimitOutcome { actual: Some(2.0), ..LimitOutcome::of_text("p95<=1ms") };
+    let slow = || Step { stop: Some(stop.clone()), ..step() };
+    let (how_much, _, outcome) = of(&run_of(Scenario::Echo, vec![slow()]));
+    assert!(how_much.starts_with("held.nothing; 300 clients"), "{how_much}");
+    assert_eq!(outcome, Outcome::Broken);
+    let lighter = Step { clients: 299, usable: Some(299), ..step() };
+    let (_, _, outcome) = of(&run_of(Scenario::Echo, vec![lighter, slow()]));
+    assert_eq!(outcome, Outcome::Held, "it ends at its limit");
 }
 
 #[test]

@@ -13,24 +13,35 @@ use crate::step::Step;
 /// bottleneck is what [`held_back`] says; each mark is a reason for doubt, said once. Capacity, knee, levels and memory
 /// are added by the search that found them.
 pub fn conclude(steps: &[Step]) -> Verdict {
-    let mut limits: Vec<LimitOutcome> = Vec::new();
-    // A search overshoots before it comes near.
-    let mut ascending: Vec<&Step> = steps.iter().collect();
-    ascending.sort_by(|a, b| by_weight(a, b));
-    for outcome in ascending.into_iter().flat_map(|step| &step.limits) {
-        match limits.iter_mut().find(|known| known.of == outcome.of) {
-            // The first that broke it, going upwards, is the lightest.
-            Some(known) if known.passed => *known = outcome.clone(),
-            Some(_) => {}
-            None => limits.push(outcome.clone()),
-        }
-    }
+    let limits = folded(steps, |step| step.limits.iter());
     Verdict {
-        limits,
+        limits: limits.into_iter().map(|(outcome, _)| outcome.clone()).collect(),
         bottleneck: held_back(steps, &Verdict::default()),
         trust: caveats::gathered(steps),
         ..Verdict::default()
     }
+}
+
+/// Each of the limits `of` the steps once, with the step that it is quoted from: the lightest that broke it, or
+/// the heaviest.
+pub(crate) fn folded<'a, I: Iterator<Item = &'a LimitOutcome>>(
+    steps: &'a [Step],
+    of: impl Fn(&'a Step) -> I,
+) -> Vec<(&'a LimitOutcome, &'a Step)> {
+    let mut limits: Vec<(&LimitOutcome, &Step)> = Vec::new();
+    // A search overshoots before it comes near.
+    let mut ascending: Vec<&Step> = steps.iter().collect();
+    ascending.sort_by(|a, b| by_weight(a, b));
+    for (outcome, step) in ascending.into_iter().flat_map(|step| of(step).map(move |outcome| (outcome, step)))
+    {
+        match limits.iter_mut().find(|(known, _)| known.of == outcome.of) {
+            // The first that broke it, going upwards, is the lightest.
+            Some(known) if known.0.passed => *known = (outcome, step),
+            Some(_) => {}
+            None => limits.push((outcome, step)),
+        }
+    }
+    limits
 }
 
 /// Compares the load of two steps: by clients, and then by messages per second.

@@ -13,6 +13,12 @@ fn nothing_sent(step: &mut Step) {
     step.counts = Counts { connects: 1_000, connected: 1_000, ..Counts::default() };
 }
 
+/// Misses a message, which can be the one that the app's file did not recognise.
+fn unmatched(step: &mut Step) {
+    (step.counts.received, step.counts.missing) = (9_999, 1);
+    step.errors.add("unmatched", 0, "copy");
+}
+
 /// Steps of which each is decided by another rule.
 fn examples() -> Vec<Step> {
     let compiler = || vec![ProgramUse { name: "rustc".into(), cpu_percent: 190.0 }];
@@ -25,10 +31,7 @@ fn examples() -> Vec<Step> {
     };
     vec![
         with(|step| server(step).ended_ns = Some(3_000 * MS)),
-        with(|step| {
-            (step.counts.received, step.counts.missing) = (9_999, 1);
-            step.errors.add("unmatched", 0, "copy");
-        }),
+        with(unmatched),
         with(|step| {
             step.errors.add("address_not_available", 0, "no local port is free");
             step.errors.set_local("address_not_available");
