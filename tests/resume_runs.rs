@@ -67,14 +67,16 @@ fn assert_whole(outcome: &Outcome, left: &Value) {
     assert!(caveat(&run, "unended").is_none(), "{outcome}");
 }
 
-/// Checks the live lines of the second part.
+/// Checks the live lines of both parts.
 fn assert_told_of(lines: &str, left: &Value) {
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().all(|line| line["run"] == left["id"]), "one run has one id: {lines:?}");
     assert_eq!(lines[0]["started"], left["started"]);
     let steps = lines.iter().filter(|line| line["event"] == "step");
-    let numbers: Vec<usize> = steps.map(|step| step["number"].as_u64().unwrap() as usize).collect();
-    assert_eq!(numbers, (whole_steps(left) + 1..=4).collect::<Vec<_>>());
+    let mut numbers: Vec<usize> = steps.map(|step| step["number"].as_u64().unwrap() as usize).collect();
+    // One that was cut short is told again when it is whole.
+    numbers.dedup();
+    assert_eq!(numbers, [1, 2, 3, 4]);
 }
 
 #[test]

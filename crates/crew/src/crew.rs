@@ -185,7 +185,8 @@ impl Crew {
         step.server = server;
         self.worker_set.agents.describe(&mut step, machine, self.kernel_grown);
         let generator = step.generator.get_or_insert_default();
-        generator.throttled_percent = throttled_percent;
+        // The quota of this machine says nothing of agents on others.
+        generator.throttled_percent = throttled_percent.filter(|_| !self.worker_set.agents.are_elsewhere());
         generator.rss_bytes_peak = self.worker_set.agents.rss_bytes().max(self.rss_grown);
         generator.bytes_per_client = self.bytes_per_client();
         if step.is_brief() {
@@ -229,10 +230,11 @@ impl Crew {
         let grown_ns = clock::monotonic_ns();
         self.rss_grown = self.worker_set.agents.rss_bytes();
         self.kernel_grown = kernel_bytes().zip(kernel_before).map(|(is, was)| is.saturating_sub(was));
-        // A moment ahead, so that the command reaches every worker before it and all begin at once.
-        let go_ns = grown_ns + self.worker_set.agents.start_ahead_ns();
-        merge.start(grown_ns, go_ns);
         self.watch.start();
+        // A moment ahead, so that the command reaches every worker before it and all begin at once. From now
+        // on, because all that was read of processes took its time: a load that begins late has a burst.
+        let go_ns = clock::monotonic_ns() + self.worker_set.agents.start_ahead_ns();
+        merge.start(grown_ns, go_ns);
         if self.usable == 0 || observer.is_interrupted() {
             return Ok(());
         }

@@ -6,7 +6,6 @@ use std::sync::mpsc::{self, Receiver};
 
 use engine::{Command, Report};
 use load::{Plan, Segment};
-use net::proc::ProcessTree;
 
 use crate::child::Child;
 use crate::threads::{FILES_PER_WORKER, Threads};
@@ -120,8 +119,9 @@ impl Local {
 
     /// Memory of the processes; `None` if it cannot be read.
     pub(crate) fn rss_bytes(&self) -> Option<u64> {
-        let of = |child: &Child| match ProcessTree::new(child.pid()).sample() {
-            Ok(usage) => Some(usage.rss_bytes),
+        // A child starts no others. To look for some would take as long as there are processes here.
+        let of = |child: &Child| match net::proc::rss_bytes(child.pid()) {
+            Ok(bytes) => Some(bytes),
             // One that has ended uses nothing; one that cannot be read makes the sum unknown.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
             Err(_) => None,

@@ -97,7 +97,11 @@ impl From<io::Error> for NotStarted {
 
 impl From<NotStarted> for io::Error {
     fn from(error: NotStarted) -> Self {
-        io::Error::other(error.why)
+        let kind = match error.fault {
+            Fault::Program => io::ErrorKind::NotFound,
+            Fault::Hiding | Fault::Machine => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, error.why)
     }
 }
 

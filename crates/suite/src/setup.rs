@@ -190,7 +190,9 @@ pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), S
         if !found.as_ref().is_ok_and(|output| output.is_success) {
             tools.may_go_on(Stage::Requires)?; // what was cut short says nothing
             let tried = requirement.command.join(" ");
-            let why = found.err().map_or(String::new(), |error| format!("; {error}"));
+            // That a program is not there is what its absence looks like.
+            let trouble = found.err().filter(|error| error.kind() != io::ErrorKind::NotFound);
+            let why = trouble.map_or(String::new(), |error| format!("; {error}"));
             let reason = format!("needs {}; tried: {tried}{why}", requirement.missing);
             return Err(StageFailure::new(Stage::Requires, reason));
         }

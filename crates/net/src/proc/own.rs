@@ -45,9 +45,21 @@ fn run_queue_wait_ns() -> Option<u64> {
 
 /// The resident memory of this process, in bytes.
 pub fn self_rss_bytes() -> io::Result<u64> {
-    let text = fs::read_to_string("/proc/self/statm")?;
+    resident_bytes("/proc/self/statm")
+}
+
+/// The resident memory of one process, without its descendants, in bytes.
+///
+/// # Errors
+/// It has ended, or cannot be read.
+pub fn rss_bytes(pid: u32) -> io::Result<u64> {
+    resident_bytes(&format!("/proc/{pid}/statm"))
+}
+
+fn resident_bytes(path: &str) -> io::Result<u64> {
+    let text = fs::read_to_string(path)?;
     let pages = text.split_ascii_whitespace().nth(1).and_then(|field| field.parse::<u64>().ok());
-    let pages = pages.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/self/statm"))?;
+    let pages = pages.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, path))?;
     Ok(pages * rustix::param::page_size() as u64)
 }
 
