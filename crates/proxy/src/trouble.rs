@@ -39,10 +39,11 @@ impl fmt::Display for Trouble {
                 f.write_str("an answer of the server broke off or is malformed: read its log")
             }
             Trouble::SocketRefused(status) => {
-                write!(
-                    f,
-                    "the server refused a WebSocket with status {status}: log in through the proxy first"
-                )
+                let advice = match status {
+                    401 | 403 => "log in through the proxy first",
+                    _ => "check its path, and the server's log",
+                };
+                write!(f, "the server refused a WebSocket with status {status}: {advice}")
             }
             Trouble::SocketLost => f.write_str("the server closed a WebSocket without a close frame"),
             Trouble::BadFrames => f.write_str(
