@@ -192,7 +192,7 @@ table! {
     unmarked: Unmarked = faulty("ended without their end mark", Whole::Sent),
     /// Events behind the end mark of their answer, a second mark included.
     after_end: AfterEnd = faulty("behind the end mark", Whole::Events),
-    /// Events whose number is not above the one before.
+    /// Events whose number is not above all before it.
     misordered: Misordered = faulty("out of order", Whole::Events),
     /// Connections begun.
     connects: Connects = CONNECTIONS,
