@@ -154,8 +154,10 @@ impl Probe {
         if self.format == Form::Text {
             output::print(&terminal::in_letters(view.text()))?;
         }
-        if self.short {
-            return Ok(Exit::Fine);
+        let exit = || if interrupts.count() > 0 { Exit::Interrupted } else { Exit::Fine };
+        // Of an interrupted look, JSON still has the rows; as text, they would say nothing more.
+        if self.short || self.format == Form::Text && interrupts.count() > 0 {
+            return Ok(exit());
         }
         // One that turns clients away leaves TLS and HTTP/2 to be looked at.
         let lets_in = |found: &&Found| found.barrier.is_none() && found.service.dialect().is_some();
@@ -173,7 +175,7 @@ impl Probe {
             Form::Json => format!("{:#}\n", sheet.json(&secrets::url(&prober.target.url))),
         };
         output::print(&text)?;
-        Ok(if interrupts.count() > 0 { Exit::Interrupted } else { Exit::Fine })
+        Ok(exit())
     }
 
     /// Measures what the data sheet of this service has.
@@ -229,8 +231,11 @@ impl Prober {
         let url = secrets::url(&self.target.url);
         let could_not = |why: String| Failure::could_not("reach", format!("reach {url}"), why).because(kind);
         if reply.is_tls {
-            // The scheme is the first of the URL; more of the same may stand in its query.
-            let secure = url.replacen("http:", "https:", 1).replacen("ws:", "wss:", 1);
+            // At the start alone: a host may end with `ws:`.
+            let secure = [("http:", "https:"), ("ws:", "wss:")]
+                .into_iter()
+                .find_map(|(plain, tls)| Some(format!("{tls}{}", url.strip_prefix(plain)?)))
+                .unwrap_or_else(|| url.clone());
             return Err(could_not(format!("the server speaks TLS on this port; try throng {secure}")));
         }
         // A server of WebSockets alone may end a plain request as it likes.
@@ -240,7 +245,7 @@ impl Prober {
         Err(could_not(format!("{kind}: {why}")))
     }
 
-    /// All that is found at the URL and at the usual places.
+    /// All that is found at the URL and at the usual places; after an interrupt, what was found until then.
     fn look(&mut self, first: &Reply) -> Result<Vec<Found>, Failure> {
         let page = Place::get(&self.target.path);
         let mut found = Vec::from_iter(service::found(&page, first, None));
@@ -256,8 +261,11 @@ impl Prober {
             if is_known || self.is_over() {
                 continue;
             }
-            let reply = self.ask(&place, None, TIMEOUT)?;
-            let (reply, origin) = self.with_origin(&place, reply)?;
+            let asked = self.ask(&place, None, TIMEOUT).and_then(|reply| self.with_origin(&place, reply));
+            let (reply, origin) = match asked {
+                Err(_) if self.interrupts.count() > 0 => break,
+                asked => asked?,
+            };
             found.extend(service::found(&place, &reply, first.status).map(|one| Found { origin, ..one }));
             // A URL with the path of a WebSocket leaves nothing to be looked for.
             if itself.base() != "/" && found.iter().any(|found| found.service.example().is_some()) {
@@ -290,7 +298,10 @@ impl Prober {
             false => RequestKind::Echo(dialect),
         };
         let place = Place::at(&found.path, asked);
-        let reply = self.ask(&place, found.origin.as_deref(), TIMEOUT)?;
+        let reply = match self.ask(&place, found.origin.as_deref(), TIMEOUT) {
+            Err(_) if self.interrupts.count() > 0 => return Ok(None),
+            asked => asked?,
+        };
         Ok(Some(match &reply.failure {
             None if reply.is_answered => Trial::Echoes,
             None => Trial::Connects,
