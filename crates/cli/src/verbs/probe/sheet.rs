@@ -116,8 +116,7 @@ impl Sheet {
             probes.iter().flat_map(|probe| probe.rows(&site, agrees)).collect()
         };
         if stderr::is_live() {
-            let most = idle.as_secs();
-            stderr::note(&format!("measuring for up to {most} s; Ctrl-C prints what there is until then"));
+            stderr::note("measuring for some minutes; Ctrl-C prints what there is until then");
         }
         let rows = thread::scope(|scope| {
             let waiting = scope.spawn(|| rows_of(&WAITING));

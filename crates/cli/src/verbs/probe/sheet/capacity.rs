@@ -26,10 +26,10 @@ pub(super) static HANDSHAKES: Probe = Probe::of_websockets(
 .risking("new connections: opens and closes up to --max of them, as fast as it can");
 
 pub(super) static MESSAGES: Probe = Probe::of_websockets(
-    &[Topic { key: "message_rate", name: "message rate", how: "1,000 messages at once, on one connection" }],
+    &[Topic { key: "message_rate", name: "message rate", how: "1,000 messages on one connection" }],
     messages,
 )
-.risking("message rate: sends 1,000 small messages at once");
+.risking("message rate: sends 1,000 small messages, at once if they come back");
 
 /// Time in which limits by the second let somebody in again.
 const SECOND: Duration = Duration::from_millis(1200);
@@ -158,10 +158,22 @@ fn connections(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     site.pause(FREED)?;
     let is_freed = leaver.is_some() && admitted(tester).is_ok();
     let data = json!({ "open": open, "refusal": refusal.key(), "closed": closed, "freed": is_freed });
-    let room = if is_freed { "one that leaves makes room" } else { "one that leaves makes no room" };
-    let text = format!("{open} at once; the next is refused: {refusal}; {room}");
-    let meaning =
-        format!("One address gets {open} connections: use more addresses (--local-addr), or lift the limit.");
+    let (text, meaning) = match is_freed {
+        true => (
+            format!("{open} at once; the next is refused: {refusal}; one that leaves makes room"),
+            format!(
+                "One address gets {open} connections: use more addresses (--local-addr), or lift the limit."
+            ),
+        ),
+        // A limit of new connections in more than a second refuses the second try above as well.
+        false => (
+            format!(
+                "{open}, then refused: {refusal}; one that leaves makes no room: new connections may be what \
+                 is limited"
+            ),
+            format!("After {open} connections, the next are refused for a while: keep --connect-rate low."),
+        ),
+    };
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
 }
 
@@ -315,12 +327,24 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let begun = Instant::now();
     let first = burst(tester, &mut socket, BURST)?;
     let time = begun.elapsed();
+    let together = match tester.site.echoes {
+        true => "at once".to_owned(),
+        false => format!("in parts of {PART}, each answered before the next"),
+    };
     if first.answered >= BURST {
         let data = json!({ "answered": BURST, "seconds": time.as_secs_f64(), "limit": null });
-        let text = format!("{} answered in {}, none refused", format::count(BURST), seconds(time));
+        let text =
+            format!("{} {together}, answered in {}, none refused", format::count(BURST), seconds(time));
         return Ok(vec![Ok(Finding::new(text, data))]);
     }
     let limit = first.answered;
+    // A reset discards what was answered and not read yet: the limit is above that.
+    let is_reset =
+        first.closing.as_ref().is_some_and(|closing| closing.code.is_none() && closing.end == Lost::Reset);
+    if limit == 0 {
+        let end = if is_reset { "the connection was reset" } else { "the server stopped answering" };
+        return Err(NotTried(format!("{end} before any answer was read")));
+    }
     tester.site.known.note_burst(limit);
     let (key, told) = match (&first.closing, &first.told) {
         (Some(closing), _) => (closing.key(), closing.to_string()),
@@ -342,8 +366,10 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     }
     let again = within.map_or("no more".to_owned(), |within| format!("as many again after {within} s"));
     let data = json!({ "answered": limit, "limit": limit, "refusal": key, "recovers_within_s": within });
-    let text = format!("{} at once, then {told}; {again}", format::count(limit));
-    let meaning = format!("A connection may send {limit} messages at once: choose --interval accordingly.");
+    let least = if is_reset { "at least " } else { "" };
+    let text = format!("{least}{} {together}, then {told}; {again}", format::count(limit));
+    let meaning =
+        format!("A connection may send {least}{limit} messages {together}: choose --interval accordingly.");
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
 }
 

@@ -15,7 +15,7 @@ use super::site::Tester;
 use super::websocket::{ANSWER_MAX, Closing, Heard, Message, Offer, WebSocket, framed};
 
 pub(super) static FRAMES: Probe = Probe::new(
-    &[Topic { key: "frames", name: "frames", how: "16 messages at once, then one of 16 KiB" }],
+    &[Topic { key: "frames", name: "frames", how: "16 messages at once, then a large one" }],
     Needs::Echo,
     frames,
 );
@@ -69,15 +69,24 @@ fn frames(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     if came < TOGETHER as u64 {
         return Err(NotTried(format!("{came} of {TOGETHER} messages came back")));
     }
-    let large = framed(Opcode::Text, &message(tester, tester.site.known.message_bytes(LARGE_BYTES)));
-    let parts = echoes(&mut socket, &large, 1)?.first().map_or(0, |message| message.frames);
+    let large = message(tester, tester.site.known.message_bytes(LARGE_BYTES));
+    let parts = echoes(&mut socket, &framed(Opcode::Text, &large), 1)?.first().map(|back| back.frames);
+    let split = match parts {
+        Some(parts) => {
+            format!("{} come in {}", format::bytes(large.len() as f64), format::counted(parts, "frame"))
+        }
+        None => "the large one did not come back".to_owned(),
+    };
     let together = match most {
         0 | 1 => "one message in a frame".to_owned(),
         most => format!("up to {most} messages in one frame"),
     };
-    let text = format!("{together}; 16 KiB come in {}", format::counted(parts, "frame"));
-    let data = json!({ "messages_per_frame": most.max(1), "frames_of_16_kib": parts });
-    let finding = Finding::new(text, data);
+    let data = json!({
+        "messages_per_frame": most.max(1),
+        "large_bytes": large.len(),
+        "frames_of_large": parts,
+    });
+    let finding = Finding::new(format!("{together}; {split}"), data);
     Ok(vec![Ok(if most > 1 {
         finding.limits("Several messages come in one frame: an app file splits them (throng docs app).")
     } else {

@@ -27,6 +27,18 @@ pub(super) static STICKINESS: Probe = Probe::of_websockets(
 
 /// Clients that connect without a cookie: a balancer sends them to different servers.
 const NEWCOMERS: usize = 4;
+/// Beginnings of the names of balancers' cookies: HAProxy, AWS, Azure, F5, Google, ingress-nginx, Apache.
+const BALANCERS: [&str; 9] = [
+    "SERVERID",
+    "AWSALB",
+    "AWSELB",
+    "ARRAffinity",
+    "BIGipServer",
+    "GCLB",
+    "GCILB",
+    "INGRESSCOOKIE",
+    "ROUTEID",
+];
 
 /// The reason for no resumption where sessions end with their connections.
 pub(super) fn begins_anew() -> NotTried {
@@ -64,28 +76,43 @@ fn resume(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
 }
 
 fn stickiness(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
+    let mut headers = tester.site.plan.client_spec.headers.iter();
+    if headers.any(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
+        return Err(NotTried("-H gives each client a cookie".to_owned()));
+    }
     let given = |cookie: Option<String>| {
         let socket = WebSocket::open(tester, &Offer { cookie, ..Offer::default() })?;
-        let set = socket.head.field("set-cookie");
-        Ok::<_, NotTried>(set.and_then(|set| set.split(';').next().map(str::to_owned)))
+        Ok::<_, NotTried>(socket.head.cookies())
     };
-    let cookies: Vec<Option<String>> =
-        (0..NEWCOMERS).map(|_| given(None)).collect::<Result<_, NotTried>>()?;
-    let Some(first) = cookies[0].clone() else {
+    let sets: Vec<Vec<String>> = (0..NEWCOMERS).map(|_| given(None)).collect::<Result<_, NotTried>>()?;
+    let is_balancers = |set: &&String| BALANCERS.iter().any(|name| set.starts_with(*name));
+    let Some(first) = sets[0].iter().find(is_balancers).or(sets[0].first()) else {
         return Ok(vec![Ok(Finding::new("no cookie is set", json!({ "cookie": null })))]);
     };
+    let name = first.split('=').next().unwrap_or_default();
     // Values may be credentials: they are compared, and never shown.
-    let values = cookies.iter().flatten().collect::<BTreeSet<_>>().len();
+    let values = sets.iter().filter_map(|set| named(set, name)).collect::<BTreeSet<_>>().len();
     let again = given(Some(first.clone()))?;
     // A balancer is silent to who brings its cookie; an app may set the same again.
-    let is_kept = again.as_ref().is_none_or(|again| *again == first);
-    let name: String =
-        first.split('=').next().unwrap_or_default().chars().filter(|c| stats::is_shown(*c)).collect();
+    let is_kept = named(&again, name).is_none_or(|again| again == first);
+    // Sessions differ from client to client; servers are fewer, or they are known by the name.
+    let is_balancers = is_balancers(&first) || values < NEWCOMERS;
+    let name: String = name.chars().filter(|c| stats::is_shown(*c)).collect();
     let kept =
         if is_kept { "a client that brings it keeps it" } else { "a client that brings it gets another" };
-    let text = format!("cookie {name}: {values} values among {NEWCOMERS} clients; {kept}");
-    let data = json!({ "cookie": name, "values": values, "kept": is_kept });
-    let meaning =
-        format!("The cookie {name} ties a client to a server: give none with -H, or one server gets all.");
-    Ok(vec![Ok(Finding::new(text, data).allows(meaning))])
+    let whose = if is_balancers { "" } else { " (a session's, or a balancer's)" };
+    let text = format!("cookie {name}{whose}: {values} values among {NEWCOMERS} clients; {kept}");
+    let data = json!({ "cookie": name, "balancer": is_balancers, "values": values, "kept": is_kept });
+    let finding = Finding::new(text, data);
+    Ok(vec![Ok(match is_balancers {
+        true => finding.allows(format!(
+            "The cookie {name} ties a client to a server: give none with -H, or one server gets all."
+        )),
+        false => finding,
+    })])
+}
+
+/// The cookie of that name among those that were set.
+fn named<'a>(cookies: &'a [String], name: &str) -> Option<&'a String> {
+    cookies.iter().find(|set| set.split('=').next() == Some(name))
 }

@@ -58,6 +58,16 @@ impl Head {
         Some(String::from_utf8_lossy(value).trim().to_owned())
     }
 
+    /// The cookies that are set, each as `NAME=VALUE`.
+    pub(super) fn cookies(&self) -> Vec<String> {
+        let Ok(response) = Response::parse(&self.bytes, self.lines) else { return Vec::new() };
+        let pair = |set: &[u8]| {
+            let set = String::from_utf8_lossy(set);
+            set.split(';').next().unwrap_or_default().trim().to_owned()
+        };
+        response.fields.all("set-cookie").map(pair).collect()
+    }
+
     /// The compression that was agreed on; `Err`: an answer to what nobody offered.
     pub(super) fn agreed(&self) -> Result<Option<extension::Agreed>, extension::Malformed> {
         let response = Response::parse(&self.bytes, self.lines).map_err(|_| extension::Malformed)?;
