@@ -1,13 +1,23 @@
 //! Cells of the users' data, kept out of the rest of a file: what was typed may have come back in any message.
 
-/// Keys whose values throng reads as words of its own.
-const OWN: [&str; 9] = ["protocol", "frames", "data", "keep", "to", "kind", "every", "number", "time"];
+/// Keys whose values throng reads as words of its own, or compares with what is said.
+const OWN: [&str; 17] = [
+    "protocol", "frames", "data", "keep", "to", "kind", "every", "number", "time", "when", "copy", "own",
+    "ack", "reply", "expect", "event", "flags",
+];
+/// Words with which documents of GraphQL begin.
+const OPERATIONS: [&str; 3] = ["query", "mutation", "subscription"];
 
-/// Replaces a cell by its placeholder wherever it stands, but for the file's own words: a password may be
-/// `send`, which is a key, or `password`, which is a column.
+/// Replaces a cell by its placeholder wherever it was said, but for the file's own words: a password may be
+/// `send`, which is a key, or `password`, which is a column and a member of a message.
 pub(crate) fn hide(file: String, cell: &str, placeholder: &str) -> String {
-    let places: Vec<usize> = file.match_indices(cell).map(|(at, _)| at).collect();
-    let places: Vec<usize> = places.into_iter().filter(|&at| !is_in_placeholder(&file[..at])).collect();
+    // A word in a comment or in a member's name tells nothing; what is random would.
+    let is_word = cell.chars().all(|c| c.is_alphabetic() || c == '_');
+    let was_said = |at: &usize| {
+        let (before, behind) = (&file[..*at], &file[*at + cell.len()..]);
+        !is_in_placeholder(before) && !(is_word && (is_in_comment(before) || is_in_key(behind)))
+    };
+    let places: Vec<usize> = file.match_indices(cell).map(|(at, _)| at).filter(was_said).collect();
     let hidden = |places: &[usize]| {
         let (mut out, mut end) = (String::with_capacity(file.len()), 0);
         for &at in places {
@@ -41,6 +51,24 @@ fn is_in_placeholder(before: &str) -> bool {
     before.trim_end_matches(is_name).ends_with('{')
 }
 
+/// Returns whether this place is in a line that is a comment.
+fn is_in_comment(before: &str) -> bool {
+    before.rsplit('\n').next().is_some_and(|line| line.starts_with('#'))
+}
+
+/// Returns whether the name of a member of JSON ends behind this place, in a string of TOML or of JSON.
+fn is_in_key(behind: &str) -> bool {
+    let rest = behind.trim_start_matches(|c: char| c.is_alphanumeric() || "_-.".contains(c));
+    let rest = rest.trim_start_matches('\\').strip_prefix('"');
+    rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+}
+
+/// Returns whether a text is JSON or a document of GraphQL: what stands in it may have been typed.
+fn is_document(text: &str) -> bool {
+    let is_operation = OPERATIONS.iter().any(|word| text.starts_with(word));
+    text.starts_with(['{', '[']) || is_operation && text.contains('(')
+}
+
 /// The keys of a file, and the values that are throng's; `None` if it is no TOML.
 fn own_words(file: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
@@ -65,7 +93,7 @@ fn add_words(value: &toml::Value, is_own: bool, words: &mut Vec<String>) {
                 add_words(value, is_own, words);
             }
         }
-        toml::Value::String(text) if is_own => words.push(text.clone()),
+        toml::Value::String(text) if is_own && !is_document(text) => words.push(text.clone()),
         _ => {}
     }
 }
@@ -73,6 +101,19 @@ fn add_words(value: &toml::Value, is_own: bool, words: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_were_not_said_stay() {
+        let file = "# password: came 2 times.\n\
+                    [flags]\nchannel = \"passwordChannel\"\nauth = '{\"key\":\"password\"}'\n\
+                    [[login]]\njson = '{\"password\":\"password\",\"password_again\":\"password\"}'\n\
+                    [broadcast]\nsend = 'password'\ncopy = { json = { \"/type\" = \"password_set\" } }\n";
+        let said = file.replace(":\"password\"", ":\"{person.x}\"").replace("'password'", "'{person.x}'");
+        assert_eq!(hide(file.to_owned(), "password", "{person.x}"), said);
+        let token = file.replace("password", "t0ken");
+        let hidden = hide(token, "t0ken", "{person.x}");
+        assert_eq!(hidden.matches("t0ken").count(), 2, "in flags and conditions alone: {hidden}");
+    }
 
     #[test]
     fn own_words_of_the_file_stay() {
