@@ -11,7 +11,7 @@ use crate::publish::Published;
 use crate::recording::Recording;
 use crate::talk::{Purpose, Said, Talk};
 use crate::toml_text::{TomlText, inline, quoted, texts};
-use crate::trace::{Trace, identifier, plain};
+use crate::trace::{Trace, free, identifier, plain};
 use crate::writing::Writing;
 
 /// Rules that are written: of a server with more kinds of messages, the rest is a remark.
@@ -37,6 +37,8 @@ pub struct Draft {
     pub server: String,
     /// The protocol's name.
     pub protocol: &'static str,
+    /// True if a run sends anything that is measured.
+    pub is_measured: bool,
     /// Findings for the user, a line each.
     pub findings: Vec<String>,
 }
@@ -74,6 +76,9 @@ fn csv_cell(text: &str) -> String {
     }
 }
 
+/// A kind of measured messages.
+type Measured<'a> = (&'a Kind, &'a Said);
+
 /// One session on its way into a file.
 struct Session<'a> {
     recording: &'a Recording,
@@ -101,6 +106,9 @@ impl<'a> Session<'a> {
             other: self.other,
             trace: &mut trace,
             kept: BTreeMap::new(),
+            replies: BTreeSet::new(),
+            is_opened: false,
+            asked: None,
             notes: BTreeSet::new(),
         };
         let flags: Vec<(&str, String)> = carried
@@ -109,7 +117,7 @@ impl<'a> Session<'a> {
             .map(|flag| (flag.name, writing.option(flag.name, &flag.text, recording.socket.at_s)))
             .collect();
         self.open(&mut writing, &mut rest, &mut findings);
-        self.says(&mut writing, &mut rest, &mut findings);
+        let is_measured = self.says(&mut writing, &mut rest, &mut findings);
         self.rules(&mut writing, &mut rest, &mut findings);
         // A secret option may name a variable or a file of this machine: a recording has no business with them.
         let is_foreign = |value: &str| value.starts_with("env:") || value.starts_with("file:");
@@ -146,7 +154,8 @@ impl<'a> Session<'a> {
             toml = hide(toml, cell, &format!("{{person.{column}}}"));
         }
         let server = server(recording);
-        (Draft { toml, users: None, server, protocol: carried.protocol, findings }, trace.columns)
+        let protocol = carried.protocol;
+        (Draft { toml, users: None, server, protocol, is_measured, findings }, trace.columns)
     }
 
     fn head(&self, out: &mut TomlText, notes: &BTreeSet<String>) {
@@ -235,25 +244,26 @@ impl<'a> Session<'a> {
             message.turn.is_sent && matches!(self.purpose(&message.kind), Some(Purpose::Opening))
         };
         let sent: Vec<usize> = (0..end).filter(opens).take(STEPS_MAX).collect();
+        let reply = |at: usize| {
+            let asks = talk.messages[at].turn.asks.as_ref()?;
+            talk.messages.iter().position(|message| message.turn.answers.as_ref() == Some(asks))
+        };
+        writing.replies = sent.iter().filter_map(|at| reply(*at)).collect();
         // Written first, so that it is known which answers have values to keep.
         let texts: Vec<String> = sent.iter().map(|at| writing.message(*at, None, end)).collect();
-        for at in end..talk.messages.len() {
-            if let Some(Purpose::Broadcast(said) | Purpose::Echo(said)) =
-                self.purpose(&talk.messages[at].kind)
-            {
+        let (broadcasts, echo, _) = self.measured();
+        for (kind, said) in broadcasts.into_iter().chain(echo) {
+            if let Some((at, _)) = talk.of(true, kind).next_back() {
                 writing.message(at, Some(said), end);
-                break;
             }
         }
+        writing.is_opened = true;
         let kinds = talk.kinds(false);
-        let is_reply = |number: &Option<String>| {
-            talk.messages.iter().any(|message| number.is_some() && message.turn.answers == *number)
-        };
         let mut steps: Vec<(String, String)> = Vec::new();
         let mut from = 0;
         for place in 0..=sent.len() {
             let to = sent.get(place).copied().unwrap_or(end);
-            let is_awaited = place == 0 || !is_reply(&talk.messages[sent[place - 1]].turn.asks);
+            let is_awaited = place == 0 || reply(sent[place - 1]).is_none();
             let mut is_first = is_awaited && (place > 0 || to < end || to == 1);
             for at in from..to {
                 let message = &talk.messages[at];
@@ -275,9 +285,12 @@ impl<'a> Session<'a> {
                     .as_ref()
                     .map(|event| format!("event = {}\n", quoted(&plain(event))))
                     .unwrap_or_default();
-                let replied = if is_reply(&turn.asks) { "\nreplied = true" } else { "" };
+                let (replied, keep) = match reply(*at) {
+                    Some(reply) => ("\nreplied = true", keep(writing, reply)),
+                    None => ("", String::new()),
+                };
                 let text = format!("{text}{}", self.carried.separator.unwrap_or_default());
-                steps.push((format!("{event}send = {}{replied}", quoted(&text)), String::new()));
+                steps.push((format!("{event}send = {}{replied}", quoted(&text)), keep));
                 from = *at + 1;
             }
         }
@@ -290,8 +303,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Writes the measured messages.
-    fn says(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) {
+    /// The broadcasts, the echo, and the echoes that are left out: a file has one, the most frequent, and none
+    /// beside several broadcasts.
+    fn measured(&self) -> (Vec<Measured<'_>>, Option<Measured<'_>>, Vec<Measured<'_>>) {
         let said = |is_broadcast: bool| {
             let said = self.purposes.iter().filter_map(move |(kind, purpose)| match purpose {
                 Purpose::Broadcast(said) if is_broadcast => Some((kind, said)),
@@ -301,14 +315,21 @@ impl<'a> Session<'a> {
             said.collect::<Vec<_>>()
         };
         let (mut broadcasts, mut echoes) = (said(true), said(false));
-        // A file has one echo: the most frequent.
         echoes.sort_by_key(|(_, said)| usize::MAX - said.count);
         broadcasts.truncate(SAYS_MAX);
-        if broadcasts.is_empty() && echoes.is_empty() {
-            if let Some(published) = Published::find(self.recording, self.talk) {
-                published.write(writing, &self.recording.name, out, findings);
+        let left_out = echoes.split_off(echoes.len().min(usize::from(broadcasts.len() <= 1)));
+        (broadcasts, echoes.pop(), left_out)
+    }
+
+    /// Writes the measured messages; returns whether there are any.
+    fn says(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) -> bool {
+        let (broadcasts, echo, left_out) = self.measured();
+        if broadcasts.is_empty() && echo.is_none() {
+            let published = Published::find(self.recording, self.talk);
+            if let Some(published) = &published {
+                published.write(writing, out, findings);
             }
-            return;
+            return published.is_some();
         }
         let all: usize = broadcasts.iter().map(|(_, said)| said.count).sum();
         let mut names = HashSet::new();
@@ -327,28 +348,25 @@ impl<'a> Session<'a> {
             match is_one {
                 true => out.line("[broadcast]"),
                 false => {
-                    let mut name = identifier(&kind.name());
-                    while !names.insert(name.clone()) {
-                        name.push('x');
-                    }
-                    out.line(&format!("[say.{name}]"));
+                    out.line(&format!("[say.{}]", free_name(&mut names, kind)));
                     out.text("share", &format!("{:.2}%", 100.0 * said.count as f64 / all as f64));
                 }
             }
             findings.push(format!("broadcast   {from} → {back}"));
             self.said(writing, kind, said, if is_one { "send" } else { "body" }, out);
         }
-        for (number, (kind, said)) in echoes.iter().enumerate() {
+        if let Some((kind, said)) = echo {
             let (from, back) = described(kind, said);
-            if number > 0 || broadcasts.len() > 1 {
-                out.comment(&format!("left out: {from}, which was answered {back}."));
-                continue;
-            }
             out.comment(&format!("{from}: sent {} times, and answered {back}.", said.count));
             out.line("[echo]");
             findings.push(format!("echo        {from} → {back}"));
             self.said(writing, kind, said, "send", out);
         }
+        for (kind, said) in left_out {
+            let (from, back) = described(kind, said);
+            out.comment(&format!("left out: {from}, which was answered {back}."));
+        }
+        true
     }
 
     /// The keys of a measured message.
@@ -402,8 +420,11 @@ impl<'a> Session<'a> {
                     if let Some(event) = &event {
                         out.line(event);
                     }
+                    let asked = at.saturating_sub(1);
+                    writing.asked = Some(asked);
                     let text = end(writing.message(at, None, at));
-                    let keep = keep(writing, at.saturating_sub(1));
+                    writing.asked = None;
+                    let keep = keep(writing, asked);
                     out.line(&format!("send = {}{keep}", quoted(&text)));
                     findings.push(format!("answer      {} → {}", to.name(), kind.name()));
                 }
@@ -414,6 +435,7 @@ impl<'a> Session<'a> {
         let is_open = |kind: &&&Kind| !explained.contains(**kind) || self.is_of_others(kind);
         let rules = kinds.iter().filter(is_open).filter_map(|kind| Some((*kind, kind.condition(&kinds)?)));
         let rules: Vec<(&Kind, String)> = rules.collect();
+        let mut names = HashSet::new();
         for (kind, condition) in rules.iter().take(RULES_MAX) {
             let count = talk.of(false, kind).count();
             let is_foreign = explained.contains(*kind);
@@ -425,7 +447,7 @@ impl<'a> Session<'a> {
                 pushed(talk, kind).filter(|_| !own_words(kind) && !is_foreign)
             {
                 out.comment(&format!("{name}: came {count} times, numbered, by itself."));
-                out.line(&format!("[push.{}]\nwhen = {condition}", identifier(&name)));
+                out.line(&format!("[push.{}]\nwhen = {condition}", free_name(&mut names, kind)));
                 out.text("number", &format!("json:{number}"));
                 if let Some(pointer) = time {
                     out.text("time", &format!("json:{pointer}"));
@@ -458,6 +480,13 @@ impl<'a> Session<'a> {
             .sum();
         self.talk.of(false, kind).count() > sent
     }
+}
+
+/// The name of a kind's table, which no other has.
+fn free_name(names: &mut HashSet<String>, kind: &Kind) -> String {
+    let name = free(&identifier(&kind.name()), |name| names.contains(name));
+    names.insert(name.clone());
+    name
 }
 
 /// The values that a file keeps of a message.

@@ -90,6 +90,12 @@ pub(crate) fn replaced(text: &str, leaves: &[Leaf], by: impl Fn(&Leaf) -> Option
     out + &without_placeholders(&text[at..], "\\u007b")
 }
 
+/// A text within a string of JSON, kept from being read as a placeholder.
+pub(crate) fn in_string(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    without_placeholders(&quoted[1..quoted.len() - 1], "\\u007b")
+}
+
 /// A text with this in place of each brace that would open a placeholder. Between JSON's own braces and a
 /// letter, there is a quotation mark: all others are in strings, where an escape means the same.
 pub(crate) fn without_placeholders(text: &str, brace: &str) -> String {

@@ -1,8 +1,10 @@
 //! The requests that a client makes before its WebSocket.
 
+use std::collections::BTreeMap;
+
 use url::Url;
 
-use crate::json::{self, replaced};
+use crate::json::{self, Leaf, in_string, replaced};
 use crate::recording::{Exchange, Recording};
 use crate::toml_text::TomlText;
 use crate::trace::{Trace, is_json, plain};
@@ -37,6 +39,14 @@ fn request(recording: &Recording, at: usize, trace: &mut Trace<'_>) -> String {
     let exchange = &recording.exchanges[at];
     let mut out = TomlText::default();
     let target = target(exchange, &recording.socket.url, trace);
+    if !is_sendable(exchange) {
+        let kind = exchange.body_kind.split(';').next().filter(|kind| !kind.is_empty());
+        out.remark(&format!(
+            "left out: its method or body ({} of {}): log in by a form or JSON, or give a token.",
+            exchange.method,
+            kind.unwrap_or("no type")
+        ));
+    }
     if exchange.method == "POST" {
         out.text("post", &target);
         body(exchange, trace, &mut out);
@@ -51,8 +61,17 @@ fn request(recording: &Recording, at: usize, trace: &mut Trace<'_>) -> String {
     out.0
 }
 
+/// Returns whether a file can say all of a request: a GET, or a POST of a form or of JSON.
+fn is_sendable(exchange: &Exchange) -> bool {
+    match exchange.method.as_str() {
+        "GET" => exchange.body.is_empty(),
+        "POST" => exchange.body.is_empty() || exchange.is_form() || is_json(exchange),
+        _ => false,
+    }
+}
+
 /// The path and the query, or the URL of another server.
-fn target(exchange: &Exchange, socket: &Url, trace: &mut Trace<'_>) -> String {
+pub(crate) fn target(exchange: &Exchange, socket: &Url, trace: &mut Trace<'_>) -> String {
     let url = &exchange.url;
     let is_own =
         url.host_str() == socket.host_str() && url.port_or_known_default() == socket.port_or_known_default();
@@ -85,27 +104,43 @@ pub(crate) fn query(url: &Url, without: &[&str], at_s: f64, trace: &mut Trace<'_
     let raw = url.query().unwrap_or_default().split('&').filter(|raw| !raw.is_empty());
     let pairs = raw.zip(url.query_pairs());
     let kept = pairs.filter(|(_, (name, _))| !without.contains(&name.as_ref()));
-    let written = kept.map(|(raw, (name, value))| match trace.resolve(&name, &value, at_s) {
-        Some(placeholder) => format!("{}={placeholder}", raw.split('=').next().unwrap_or_default()),
-        None => plain(raw),
-    });
+    let written =
+        kept.map(|(raw, (name, value))| match trace.resolve(&name, &value, at_s, percent_encoded) {
+            Some(placeholder) => format!("{}={placeholder}", raw.split('=').next().unwrap_or_default()),
+            None => plain(raw),
+        });
     written.collect::<Vec<_>>().join("&")
+}
+
+/// A text in a query.
+fn percent_encoded(text: &str) -> String {
+    // A plus sign is a space in forms alone.
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
+/// Placeholders for the texts of a JSON body, by their pointers.
+pub(crate) fn resolved(
+    exchange: &Exchange,
+    leaves: &[Leaf],
+    trace: &mut Trace<'_>,
+) -> BTreeMap<String, String> {
+    let texts = leaves.iter().filter(|leaf| leaf.is_text);
+    let by = texts.filter_map(|leaf| {
+        let placeholder = trace.resolve(&leaf.key, &leaf.value, exchange.at_s, in_string)?;
+        Some((leaf.pointer.clone(), placeholder))
+    });
+    by.collect()
 }
 
 fn body(exchange: &Exchange, trace: &mut Trace<'_>, out: &mut TomlText) {
     if is_json(exchange) {
         let leaves = json::leaves(&exchange.body).unwrap_or_default();
-        let by = leaves
-            .iter()
-            .map(|leaf| trace.resolve(&leaf.key, &leaf.value, exchange.at_s).filter(|_| leaf.is_text));
-        let by: Vec<Option<String>> = by.collect();
-        let place = |pointer: &str| leaves.iter().position(|leaf| leaf.pointer == pointer);
-        let text = replaced(&exchange.body, &leaves, |leaf| by[place(&leaf.pointer)?].clone());
-        out.text("json", &text);
+        let by = resolved(exchange, &leaves, trace);
+        out.text("json", &replaced(&exchange.body, &leaves, |leaf| by.get(&leaf.pointer).cloned()));
         return;
     }
     let fields = exchange.form().into_iter().map(|(key, value)| {
-        let resolved = trace.resolve(&key, &value, exchange.at_s);
+        let resolved = trace.resolve(&key, &value, exchange.at_s, plain);
         (key, resolved.unwrap_or_else(|| plain(&value)))
     });
     out.texts("form", &fields.collect::<Vec<_>>());

@@ -15,6 +15,7 @@ const TEXT_BYTES_MIN: usize = 4;
 
 /// A request whose text came to the client.
 pub(crate) struct Published<'a> {
+    recording: &'a Recording,
     exchange: &'a Exchange,
     leaf: Leaf,
     leaves: Vec<Leaf>,
@@ -42,7 +43,7 @@ impl<'a> Published<'a> {
                 Some((leaf.clone(), &back.kind))
             })?;
             let count = posts().filter(|other| other.url.path() == exchange.url.path()).count();
-            Some(Published { exchange, leaf, leaves, copy, count })
+            Some(Published { recording, exchange, leaf, leaves, copy, count })
         })
     }
 
@@ -50,23 +51,35 @@ impl<'a> Published<'a> {
     pub(crate) fn write(
         &self,
         writing: &mut Writing<'_, '_>,
-        name: &str,
         out: &mut TomlText,
         findings: &mut Vec<String>,
     ) {
-        let Published { exchange, leaf, leaves, copy, count } = self;
+        let Published { recording, exchange, leaf, leaves, copy, count } = self;
         out.comment(&format!(
-            "Request {} of {name}, made {count} times: its text came as {}.",
+            "Request {} of {}, made {count} times: its text came as {}.",
             exchange.number,
+            recording.name,
             copy.name()
         ));
         out.line("[publish]");
-        out.text("post", &login::path(&exchange.url));
-        let mut headers = writing.trace.headers(&exchange.headers, exchange.at_s);
+        let trace = &mut *writing.trace;
+        // Nobody logs in for it, so that nothing is kept of answers.
+        let target = login::target(exchange, &recording.socket.url, trace);
+        out.text("post", &trace.without_kept(target));
+        let headers = trace.headers(&exchange.headers, exchange.at_s);
+        let (kept, mut headers): (Vec<_>, Vec<_>) =
+            headers.into_iter().partition(|(_, value)| trace.is_kept(value));
+        for (name, _) in kept {
+            out.remark(&format!(
+                "left out: the header {name}, whose value an answer had: give one that stays."
+            ));
+        }
         headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
         out.texts("headers", &headers);
-        let by = |other: &Leaf| (other.pointer == leaf.pointer).then(|| ID_AND_PADDING.to_owned());
-        out.text("body", &replaced(&exchange.body, leaves, by));
+        let mut by = login::resolved(exchange, leaves, trace);
+        by.insert(leaf.pointer.clone(), ID_AND_PADDING.to_owned());
+        let body = replaced(&exchange.body, leaves, |other| by.get(&other.pointer).cloned());
+        out.text("body", &trace.without_kept(body));
         if (100..600).contains(&exchange.status) {
             out.line(&format!("expect = {}", exchange.status));
         }

@@ -39,9 +39,14 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// Returns whether the body is a form.
+    pub(crate) fn is_form(&self) -> bool {
+        self.body_kind.starts_with("application/x-www-form-urlencoded")
+    }
+
     /// The fields of a form; nothing if the body is something else.
     pub(crate) fn form(&self) -> Vec<(String, String)> {
-        match self.body_kind.starts_with("application/x-www-form-urlencoded") {
+        match self.is_form() {
             true => url::form_urlencoded::parse(self.body.as_bytes()).into_owned().collect(),
             false => Vec::new(),
         }

@@ -21,6 +21,30 @@ fn recording(url: &str, texts: &[&str]) -> Value {
     }] } })
 }
 
+/// The recording with a request at this second of the minute, whose WebSocket begins at the 40th.
+fn with_request(mut har: Value, second: u8, to: (&str, &str), body: (&str, &str), answer: &Value) -> Value {
+    let request = json!({
+        "startedDateTime": format!("2001-09-09T01:46:{second}Z"),
+        "request": {
+            "method": to.0,
+            "url": to.1,
+            "postData": { "mimeType": body.0, "text": body.1 },
+        },
+        "response": {
+            "status": 200,
+            "headers": [{ "name": "Set-Cookie", "value": format!("s{second}=1") }],
+            "content": { "mimeType": "application/json", "text": answer.to_string() },
+        },
+    });
+    har["log"]["entries"].as_array_mut().unwrap().push(request);
+    har
+}
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const NO_BODY: (&str, &str) = ("", "");
+/// A message that comes back.
+const HELLO: [&str; 2] = [">{\"type\":\"say\",\"text\":\"hello\"}", "<{\"type\":\"say\",\"text\":\"hello\"}"];
+
 fn read(har: &Value) -> Draft {
     let read = Recording::read("a.har", har.to_string().into_bytes());
     let draft = draft(&[read.unwrap_or_else(|error| panic!("{error}"))], "users.csv");
@@ -105,22 +129,74 @@ fn recorded_placeholders_are_plain_text() {
 /// A password of the words that a file is made of leaves it readable.
 #[test]
 fn typed_words_of_the_file_are_no_secret() {
-    let mut har = recording(
-        "ws://a/",
-        &[">{\"type\":\"say\",\"text\":\"hello\"}", "<{\"type\":\"say\",\"text\":\"hello\"}"],
-    );
-    let login = json!({
-        "startedDateTime": "2001-09-09T01:46:39Z",
-        "request": { "method": "POST", "url": "http://a/login", "postData": {
-            "mimeType": "application/x-www-form-urlencoded", "text": "user=send&password=password",
-        } },
-        "response": { "status": 200, "content": {} },
-    });
-    har["log"]["entries"].as_array_mut().unwrap().insert(0, login);
-    let table = table(&har);
+    let login = (FORM, "user=send&password=password");
+    let har = recording("ws://a/", &HELLO);
+    let table = table(&with_request(har, 39, ("POST", "http://a/login"), login, &Value::Null));
     let form = &table["login"][0]["form"];
     let typed = ["user", "password"].map(|field| form[field].as_str());
     assert_eq!(typed, [Some("{person.name}"), Some("{person.password}")], "{table}");
+}
+
+#[test]
+fn name_as_password_has_two_columns() {
+    let login = (FORM, "user=admin&password=admin");
+    let har = recording("ws://a/", &HELLO);
+    let draft = read(&with_request(har, 39, ("POST", "http://a/login"), login, &Value::Null));
+    assert_eq!(draft.users.as_deref(), Some("name,password\nadmin,admin\n"), "{}", draft.toml);
+}
+
+#[test]
+fn login_that_cannot_be_sent_is_noted() {
+    let mut har = recording("ws://a/", &HELLO);
+    har["log"]["entries"][0]["request"]["headers"] = json!([{ "name": "Cookie", "value": "s39=1" }]);
+    let body = ("multipart/form-data; boundary=x", "--x");
+    let toml = read(&with_request(har, 39, ("PUT", "http://a/login"), body, &Value::Null)).toml;
+    assert!(toml.contains("PUT of multipart/form-data"), "{toml}");
+}
+
+#[test]
+fn publishing_needs_no_login() {
+    let har = recording("ws://a/", &["<{\"type\":\"said\",\"text\":\"good morning\"}"]);
+    let har = with_request(har, 39, ("GET", "http://a/"), NO_BODY, &json!({ "csrf": "csrf1234abcd" }));
+    let body = r#"{"text":"good morning","csrf":"csrf1234abcd","password":"open-sesame"}"#;
+    let body = ("application/json", body);
+    let mut har = with_request(har, 41, ("POST", "http://b/rooms?x=1"), body, &Value::Null);
+    har["log"]["entries"][2]["request"]["headers"] =
+        json!([{ "name": "X-CSRF-Token", "value": "csrf1234abcd" }]);
+    let draft = read(&har);
+    let table: toml::Table = draft.toml.parse().unwrap();
+    let publish = &table["publish"];
+    assert_eq!(publish["post"].as_str(), Some("http://b/rooms?x=1"), "{table}");
+    assert_eq!(publish["headers"].as_table().unwrap().len(), 1, "its type alone: {table}");
+    let said = r#"{"text":"{id} {padding}","csrf":"{person.csrf}","password":"{person.password}"}"#;
+    assert_eq!(publish["body"].as_str(), Some(said), "{table}");
+    assert!(draft.is_measured);
+}
+
+#[test]
+fn value_is_kept_of_the_earliest_answer() {
+    let (csrf, login) = (json!({ "csrf": "csrf1234abcd" }), (FORM, "password=open-sesame&csrf=csrf1234abcd"));
+    let har = recording("ws://a/?csrf=csrf1234abcd", &HELLO);
+    let har = with_request(har, 37, ("GET", "http://a/login"), NO_BODY, &csrf);
+    let har = with_request(har, 38, ("POST", "http://a/login"), login, &Value::Null);
+    let table = table(&with_request(har, 39, ("GET", "http://a/home"), NO_BODY, &csrf));
+    let logins = table["login"].as_array().unwrap();
+    assert_eq!(logins[0]["keep"]["csrf"].as_str(), Some("json:/csrf"), "{table}");
+    assert_eq!(logins[1]["form"]["csrf"].as_str(), Some("{csrf}"), "{table}");
+    assert_eq!(table["connect"]["path"].as_str(), Some("/?csrf={csrf}"), "{table}");
+    assert!(logins[1..].iter().all(|login| login.get("keep").is_none()), "{table}");
+}
+
+#[test]
+fn text_beside_a_placeholder_is_escaped() {
+    let texts = [
+        r#">{"type":"hello","session":"a1b2c3d4e5"}"#,
+        r#">{"type":"join","data":"{\"t\":\"a1b2c3d4e5\"} {uuid}"}"#,
+    ];
+    let har = recording("ws://a/", &texts);
+    let table = table(&with_request(har, 39, ("GET", "http://a/"), NO_BODY, &json!({ "sid": "a1b2c3d4e5" })));
+    let send = table["open"][1]["send"].as_str().unwrap();
+    assert_eq!(send, r#"{"type":"join","data":"{\"t\":\"{sid}\"} \u007buuid}"}"#, "{table}");
 }
 
 /// Moves as arrays have no place for an id, and moves as objects do.
@@ -174,6 +250,64 @@ fn questions_are_told_from_lines() {
     assert_eq!(open[2]["expect"]["json"]["/type"].as_str(), Some("ready"), "{table}");
     assert_eq!(table["echo"]["reply"]["json"]["/type"].as_str(), Some("answer"), "{table}");
     assert_eq!(table["broadcast"]["copy"]["json"]["/type"].as_str(), Some("said"), "{table}");
+}
+
+#[test]
+fn values_are_kept_for_each_measured_kind() {
+    let table = table(&recording(
+        "ws://a/",
+        &[
+            "<{\"type\":\"welcome\",\"you\":\"c-1234567\"}",
+            ">{\"type\":\"say\",\"text\":\"good morning\"}",
+            "<{\"type\":\"say\",\"text\":\"good morning\"}",
+            ">{\"type\":\"shout\",\"by\":\"c-1234567\",\"text\":\"good evening\"}",
+            "<{\"type\":\"shout\",\"text\":\"good evening\"}",
+        ],
+    ));
+    assert_eq!(table["open"][0]["keep"]["you"].as_str(), Some("json:/you"), "{table}");
+    let body = table["say"]["shout"]["body"].as_str().unwrap();
+    assert!(body.contains("\"by\":\"{you}\""), "{table}");
+}
+
+#[test]
+fn values_of_replies_are_kept() {
+    let table = table(&recording(
+        "ws://a/socket.io/?EIO=4",
+        &[
+            ">421[\"join\",\"lobby\"]",
+            "<431[{\"roomId\":5}]",
+            ">42[\"say\",{\"roomId\":5,\"text\":\"good morning\"}]",
+            "<42[\"said\",{\"text\":\"good morning\"}]",
+        ],
+    ));
+    let join = &table["open"][0];
+    assert_eq!(join["replied"].as_bool(), Some(true), "{table}");
+    assert_eq!(join["keep"]["roomid"].as_str(), Some("json:/0/roomId"), "{table}");
+    assert!(table["broadcast"]["send"].as_str().unwrap().contains("\"roomId\":{roomid}"), "{table}");
+}
+
+#[test]
+fn answers_keep_values_of_their_question() {
+    let ping = "<{\"type\":\"ping\",\"conn\":\"c-1234567\"}";
+    let pong = ">{\"type\":\"pong\",\"conn\":\"c-1234567\"}";
+    let mut har = recording("ws://a/", &[ping, pong, ping, pong]);
+    for message in har["log"]["entries"][0]["_webSocketMessages"].as_array_mut().unwrap() {
+        message["time"] = json!(1e9);
+    }
+    let table = table(&har);
+    let answer = &table["answer"][0];
+    assert_eq!(answer["keep"]["conn"].as_str(), Some("json:/conn"), "{table}");
+    assert_eq!(answer["send"].as_str(), Some("{\"type\":\"pong\",\"conn\":\"{conn}\"}"), "{table}");
+}
+
+#[test]
+fn pushes_of_one_name_have_two_tables() {
+    let push =
+        |number: usize| ["a.b", "a-b"].map(|kind| format!("<{{\"type\":\"{kind}\",\"n\":{}}}", number + 7));
+    let texts: Vec<String> = (0..3).flat_map(push).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let table = table(&recording("ws://a/", &texts));
+    assert_eq!(table["push"].as_table().unwrap().len(), 2, "{table}");
 }
 
 #[test]

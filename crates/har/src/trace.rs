@@ -20,6 +20,8 @@ const RANDOM_BYTES_MIN: usize = 8;
 const BASE64_BYTES_MIN: usize = 16;
 /// The shortest value that is replaced within another.
 const PART_BYTES_MIN: usize = 6;
+/// The key of a value within another: none.
+const WITHIN: &str = "";
 /// A value behind which a search goes on is at most this long.
 const VALUE_BYTES_MAX: usize = 8 * 1024;
 /// Letters of a page before a value, by which it is found again.
@@ -86,6 +88,9 @@ pub(crate) struct Kept {
     pub(crate) place: String,
 }
 
+/// A text as it stands beside a placeholder: escaped for its place, and no placeholder itself.
+pub(crate) type Quote = fn(&str) -> String;
+
 /// A value of an answer, and what stands for it behind that.
 struct Known {
     value: String,
@@ -149,7 +154,8 @@ pub(crate) struct Trace<'a> {
     known: Vec<Known>,
     /// Exchanges that are needed, by their place, with what is kept of each.
     pub(crate) needed: BTreeMap<usize, Vec<Kept>>,
-    searched: HashSet<String>,
+    /// Values that were looked for, with the bits of the time before which.
+    searched: HashSet<(String, u64)>,
     /// Typed values that were looked for in pages and texts.
     typed: usize,
 }
@@ -224,26 +230,24 @@ impl<'a> Trace<'a> {
 
     /// The placeholder of the column for what was typed under this key.
     pub(crate) fn column(&mut self, key: &str, value: &str) -> String {
-        let known = self.columns.iter().find(|(_, cell)| cell == value);
-        if let Some((column, _)) = known {
-            return format!("{{person.{column}}}");
+        if let Some(known) = self.cell(key, value) {
+            return known;
         }
-        let lower = key.to_lowercase();
         if let Some((column, _)) = self.columns.last().filter(|_| self.columns.len() >= COLUMNS_MAX) {
             // What is secret is hidden all the same.
             return format!("{{person.{column}}}");
         }
-        let found = TYPED.iter().find(|(typed, _)| lower == *typed || lower.ends_with(&format!("_{typed}")));
-        let wanted = found.map_or_else(|| identifier(&lower), |(_, column)| (*column).to_owned());
+        let wanted = column_of(key);
         let is_taken = |name: &str| self.columns.iter().any(|(column, _)| column == name);
         let column = free(&wanted, is_taken);
         self.columns.push((column.clone(), value.to_owned()));
         format!("{{person.{column}}}")
     }
 
-    /// The text with which a file says a value at this time: with placeholders, if it is the user's or an answer's.
-    pub(crate) fn resolve(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
-        if let Some(known) = self.placeholder(value, before_s) {
+    /// The text with which a file says a value at this time: with placeholders, if it is the user's or an
+    /// answer's. `quote` makes the text beside a placeholder what it is in its place: JSON, a query, a header.
+    pub(crate) fn resolve(&mut self, key: &str, value: &str, before_s: f64, quote: Quote) -> Option<String> {
+        if let Some(known) = self.placeholder(key, value, before_s) {
             return Some(known);
         }
         if let Some(found) = self.search(key, value, before_s) {
@@ -252,34 +256,44 @@ impl<'a> Trace<'a> {
         if is_secret(key) || is_token(key) && is_random(value) {
             return Some(self.column(key, value));
         }
-        self.within(key, value, before_s)
+        self.within(key, value, before_s, quote)
     }
 
-    /// The placeholder of a value that is known by this time.
-    fn placeholder(&self, value: &str, before_s: f64) -> Option<String> {
+    /// The placeholder of a value under this key that is known by this time.
+    fn placeholder(&self, key: &str, value: &str, before_s: f64) -> Option<String> {
         let known = self.known.iter().find(|known| known.value == value && known.from_s < before_s);
-        let column = || self.columns.iter().find(|(_, cell)| cell == value);
-        known
-            .map(|known| known.placeholder.clone())
-            .or_else(|| column().map(|(column, _)| format!("{{person.{column}}}")))
+        known.map(|known| known.placeholder.clone()).or_else(|| self.cell(key, value))
+    }
+
+    /// The placeholder of a column with this value. A password that is the user's name has a column of its
+    /// own: of the next user, they differ.
+    fn cell(&self, key: &str, value: &str) -> Option<String> {
+        let own = column_of(key);
+        let is_own = |column: &str| {
+            column.strip_prefix(own.as_str()).is_some_and(|rest| !rest.contains(char::is_alphabetic))
+        };
+        let mut columns = self.columns.iter().filter(|(_, cell)| cell == value);
+        let (column, _) = columns.find(|(column, _)| !is_secret(key) || is_own(column))?;
+        Some(format!("{{person.{column}}}"))
     }
 
     /// The same of a value with others inside: `Bearer …`, `lv:…`.
-    fn within(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
+    fn within(&mut self, key: &str, value: &str, before_s: f64, quote: Quote) -> Option<String> {
         let is_inside = |part: &&str| part.len() >= PART_BYTES_MIN && value.contains(*part);
         let before = self.known.iter().filter(|known| known.from_s < before_s);
         let kept = before.map(|known| known.value.as_str()).filter(is_inside);
         let cells = self.columns.iter().map(|(_, cell)| cell.as_str()).filter(is_inside);
         // Of several that are as long, the first.
         if let Some(part) = kept.chain(cells).min_by_key(|part| usize::MAX - part.len()) {
-            let placeholder = self.placeholder(part, before_s)?;
-            return Some(value.replacen(part, &placeholder, 1));
+            let placeholder = self.placeholder(WITHIN, part, before_s)?;
+            let (front, behind) = value.split_once(part)?;
+            return Some(format!("{}{placeholder}{}", quote(front), quote(behind)));
         }
         let (front, part) =
             value.split_once([' ', ':']).filter(|(front, part)| !front.is_empty() && is_random(part))?;
         let resolved =
             self.search(key, part, before_s).or_else(|| is_token(key).then(|| self.column(key, part)))?;
-        Some(format!("{front}{}{resolved}", &value[front.len()..=front.len()]))
+        Some(format!("{}{resolved}", quote(&value[..=front.len()])))
     }
 
     /// Looks for a value in the answers before this time, the newest first.
@@ -288,7 +302,7 @@ impl<'a> Trace<'a> {
         if !is_worth
             || self.is_full()
             || self.searched.len() >= SEARCHES_MAX
-            || !self.searched.insert(value.to_owned())
+            || !self.searched.insert((value.to_owned(), before_s.to_bits()))
         {
             return None;
         }
@@ -297,12 +311,39 @@ impl<'a> Trace<'a> {
             let is_before = exchange.at_s < before_s && exchange.status < 400;
             is_before.then(|| place(exchange, key, value)).flatten().map(|place| (at, place))
         })?;
-        let name = free(&identifier(&name), |name| RESERVED.contains(&name) || self.is_known(name));
+        let name = self.forget_later(value).unwrap_or_else(|| {
+            free(&identifier(&name), |name| RESERVED.contains(&name) || self.is_known(name))
+        });
         let placeholder = format!("{{{name}}}");
         let from_s = self.recording.exchanges[at].at_s;
         self.known.push(Known { value: value.to_owned(), placeholder: placeholder.clone(), from_s });
         self.needed.entry(at).or_default().push(Kept { name, place });
         Some(placeholder)
+    }
+
+    /// Keeps a value of a later answer no more, and returns its name: an earlier answer had it, too.
+    fn forget_later(&mut self, value: &str) -> Option<String> {
+        let known = self.known.iter().position(|known| known.value == value)?;
+        let is_same = |kept: &Kept| self.known[known].placeholder == format!("{{{}}}", kept.name);
+        let keeps = self.needed.values_mut().find(|keeps| keeps.iter().any(is_same))?;
+        let kept = keeps.remove(keeps.iter().position(is_same)?);
+        self.known.remove(known);
+        Some(kept.name)
+    }
+
+    /// Returns whether a text has a value that is kept of an answer or a message.
+    pub(crate) fn is_kept(&self, text: &str) -> bool {
+        self.known.iter().any(|known| text.contains(&known.placeholder))
+    }
+
+    /// A text with columns in place of what is kept, for requests that nobody logs in for.
+    pub(crate) fn without_kept(&mut self, text: String) -> String {
+        let known = self.known.iter().filter(|known| text.contains(&known.placeholder));
+        let kept: Vec<_> = known.map(|known| (known.placeholder.clone(), known.value.clone())).collect();
+        kept.into_iter().fold(text, |text, (placeholder, value)| {
+            let column = self.column(placeholder.trim_matches(['{', '}']), &value);
+            text.replace(&placeholder, &column)
+        })
     }
 
     /// Returns whether no further value is kept.
@@ -327,7 +368,7 @@ impl<'a> Trace<'a> {
         meant
             .map(|header| {
                 let key = header.name.to_lowercase();
-                let value = self.resolve(&key, &header.value, before_s);
+                let value = self.resolve(&key, &header.value, before_s, plain);
                 (header.name.clone(), value.unwrap_or_else(|| self.column(&key, &header.value)))
             })
             .collect()
@@ -436,8 +477,15 @@ pub(crate) fn identifier(text: &str) -> String {
     }
 }
 
+/// The column for what is typed under this key, while it is free.
+fn column_of(key: &str) -> String {
+    let lower = key.to_lowercase();
+    let found = TYPED.iter().find(|(typed, _)| lower == *typed || lower.ends_with(&format!("_{typed}")));
+    found.map_or_else(|| identifier(&lower), |(_, column)| (*column).to_owned())
+}
+
 /// A name that is not taken: the wanted one, or that with a number.
-fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
+pub(crate) fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
     if !is_taken(wanted) {
         return wanted.to_owned();
     }

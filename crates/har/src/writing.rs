@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::json::{Leaf, replaced};
+use crate::json::{Leaf, in_string, replaced};
 use crate::kind::{Kind, Message, leaves_of};
 use crate::talk::{Said, Talk};
 use crate::trace::{Trace, is_of_person, is_random, plain};
@@ -44,6 +44,12 @@ pub(crate) struct Writing<'a, 't> {
     pub(crate) trace: &'a mut Trace<'t>,
     /// Values that a file keeps of the server's messages: the message's number, with name and pointer of each.
     pub(crate) kept: BTreeMap<usize, BTreeSet<(String, String)>>,
+    /// Replies of the protocol to steps of the opening: values can be kept of these.
+    pub(crate) replies: BTreeSet<usize>,
+    /// True once the opening is written: from there on, nothing more is kept in it.
+    pub(crate) is_opened: bool,
+    /// The message of the server that the next one answers, of which values are kept first.
+    pub(crate) asked: Option<usize>,
     /// Remarks on what is not sure.
     pub(crate) notes: BTreeSet<String>,
 }
@@ -113,7 +119,7 @@ impl Writing<'_, '_> {
         if leaf.is_number() {
             return self.series(&message.kind, leaf);
         }
-        if let Some(found) = self.trace.resolve(&leaf.key, &leaf.value, message.turn.at_s) {
+        if let Some(found) = self.trace.resolve(&leaf.key, &leaf.value, message.turn.at_s, in_string) {
             return Some(found);
         }
         if is_uuid(&leaf.value) {
@@ -130,17 +136,35 @@ impl Writing<'_, '_> {
         if key == Some("") {
             return None;
         }
-        let (number, found) = self.talk.source(&leaf.value, key, at.min(end))?;
+        let talk = self.talk;
+        let asked = self.asked.and_then(|asked| {
+            let is_same = |other: &&Leaf| other.value == leaf.value && key.is_none_or(|key| other.key == key);
+            Some((asked, talk.messages[asked].leaves.iter().find(is_same)?))
+        });
+        let (number, found) = match asked {
+            Some(found) => found,
+            None => talk.source(&leaf.value, key, at.min(end))?,
+        };
         let at_s = self.talk.messages[number].turn.at_s;
         let kept = self.kept.get(&number).into_iter().flatten();
         let known =
             kept.filter(|(_, pointer)| *pointer == found.pointer).map(|(name, _)| name.clone()).next();
-        if known.is_none() && self.trace.is_full() {
+        if known.is_none() && (self.trace.is_full() || asked.is_none() && !self.can_keep(number)) {
             return None;
         }
         let name = known.unwrap_or_else(|| self.trace.keep(&found.key, &leaf.value, at_s));
         self.kept.entry(number).or_default().insert((name.clone(), found.pointer.clone()));
         Some(format!("{{{name}}}"))
+    }
+
+    /// Returns whether the opening has a step for this message, which can still keep a value.
+    fn can_keep(&self, number: usize) -> bool {
+        let message = &self.talk.messages[number];
+        !self.is_opened
+            && match message.turn.answers {
+                Some(_) => self.replies.contains(&number),
+                None => message.kind.condition(&self.talk.kinds(false)).is_some(),
+            }
     }
 
     /// Numbers that count, and numbers that vary.
@@ -194,7 +218,7 @@ impl Writing<'_, '_> {
     pub(crate) fn option(&mut self, name: &str, text: &str, at_s: f64) -> String {
         let leaves = leaves_of(text);
         if leaves.is_empty() || !text.starts_with(['{', '[']) {
-            let resolved = self.trace.resolve(name, text, at_s);
+            let resolved = self.trace.resolve(name, text, at_s, plain);
             let resolved = resolved.or_else(|| if name == TOPIC { self.room(name, text) } else { None });
             return resolved.unwrap_or_else(|| plain(text));
         }
@@ -204,7 +228,7 @@ impl Writing<'_, '_> {
             .filter_map(|leaf| {
                 let found = self
                     .room(&leaf.key, &leaf.value)
-                    .or_else(|| self.trace.resolve(&leaf.key, &leaf.value, at_s));
+                    .or_else(|| self.trace.resolve(&leaf.key, &leaf.value, at_s, in_string));
                 let found = found.or_else(|| {
                     (leaf.is_text && is_of_person(&leaf.key))
                         .then(|| self.trace.column(&leaf.key, &leaf.value))
