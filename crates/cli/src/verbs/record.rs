@@ -191,26 +191,31 @@ impl Record {
         if sessions.iter().all(|session| session.is_empty()) {
             return Err(Failure::interrupted());
         }
-        self.make_way(&files.hars);
         let mut recordings = Vec::new();
         let used = sessions.iter().zip(&files.hars).filter(|(session, _)| !session.is_empty());
         for (session, path) in used {
+            // The file of a user who did nothing this time stays.
+            self.make_way([path]);
             recordings.push((write_har(session, path)?, path));
         }
         output::print("Passwords, cookies and tokens stand there; only you may read it.\n\n")?;
-        let read = recordings.into_iter().map(|(bytes, path)| {
+        let (mut read, mut unread) = (Vec::new(), Vec::new());
+        for (bytes, path) in recordings {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            Recording::read(&name, bytes).map_err(|error| {
-                let why = match error {
-                    BadHar::NotHar(why) => why,
-                    BadHar::NoSocket => NO_SOCKET.to_owned(),
-                    BadHar::NoMessages => "its WebSocket has no messages: use the app for longer".to_owned(),
-                    BadHar::OnlyBinary(_) => error.to_string(),
-                };
-                Failure::could_not("draft", format!("make an app's file of {}", path.display()), why)
-            })
-        });
-        let draft = har::draft(&read.collect::<Result<Vec<_>, _>>()?, recorded::USERS);
+            match Recording::read(&name, bytes) {
+                Ok(recording) => read.push(recording),
+                Err(error) => unread.push(no_draft(path, error)),
+            }
+        }
+        // One user's session makes a file, too.
+        let failure = if read.is_empty() { unread.pop() } else { None };
+        for failure in &unread {
+            stderr::note(&failure.to_string());
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let draft = har::draft(&read, recorded::USERS);
         // Not before: a session that makes no file leaves the one of before as it is.
         self.make_way([&files.toml].into_iter().chain(draft.users.is_some().then_some(&files.users)));
         let text = recorded::keep(&files.toml, &draft)?;
@@ -241,6 +246,17 @@ impl Files {
     fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.hars.iter().chain([&self.toml, &self.users])
     }
+}
+
+/// The reason why a session makes no app's file.
+fn no_draft(har: &Path, error: BadHar) -> Failure {
+    let why = match error {
+        BadHar::NotHar(why) => why,
+        BadHar::NoSocket => NO_SOCKET.to_owned(),
+        BadHar::NoMessages => "its WebSocket has no messages: use the app for longer".to_owned(),
+        BadHar::OnlyBinary(_) => error.to_string(),
+    };
+    Failure::could_not("draft", format!("make an app's file of {}", har.display()), why)
 }
 
 /// Writes a session, and returns what was written.

@@ -25,12 +25,12 @@ pub(in crate::verbs) const USERS: &str = "users.csv";
 pub(in crate::verbs) const CLIENTS: &str = "20";
 /// Clients of a trial: one hears the other.
 const TRIAL_CLIENTS: &str = "2";
+/// Rate of a trial, where anything is sent: `throng run` refuses it elsewhere.
+const TRIAL_RATE: [&str; 2] = ["--rate", "4"];
 /// Load of a trial.
-const TRIAL: [&str; 13] = [
+const TRIAL: [&str; 11] = [
     "--clients",
     TRIAL_CLIENTS,
-    "--rate",
-    "4",
     "--duration",
     "2s",
     "--connect-timeout",
@@ -74,7 +74,7 @@ pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result
         return output::print(&text);
     };
     output::print(&text)?;
-    let step = trial(file, url)?;
+    let step = trial(file, url, draft.is_measured)?;
     let (lines, is_ready) = matched(&step);
     let next = match is_ready {
         true => format!("{} is ready:\n\n  {run}\n", file.display()),
@@ -122,11 +122,13 @@ fn read(path: &Path) -> Result<Recording, Failure> {
     Recording::read(&name, bytes).map_err(|error| Failure::usage(&shown.to_string(), error).in_file())
 }
 
-/// Runs the file with two clients.
-fn trial(file: &Path, url: &str) -> Result<Step, Failure> {
+/// Runs the file with two clients, at a rate if it has messages to send.
+fn trial(file: &Path, url: &str, is_measured: bool) -> Result<Step, Failure> {
     let could_not = |why: String| Failure::could_not("try", format!("try {}", file.display()), why);
     let mut command = Command::new(this_program()?);
-    command.arg("run").arg(file).arg(url).args(TRIAL).stdin(Stdio::null()).stderr(Stdio::piped());
+    let rate: &[&str] = if is_measured { &TRIAL_RATE } else { &[] };
+    command.arg("run").arg(file).arg(url).args(TRIAL).args(rate);
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
     let output = command.output().map_err(|error| could_not(error.to_string()))?;
     let run = results::file::read(&String::from_utf8_lossy(&output.stdout));
     let step = run.ok().and_then(|run| run.steps.into_iter().next());
@@ -148,6 +150,9 @@ fn matched(step: &Step) -> (String, bool) {
         let is_met = reached >= wanted;
         is_ready &= is_met;
         lines += &format!("{} {name:<12} {reached} of {wanted}\n", if is_met { yes } else { no });
+    }
+    if counts.pushed > 0 {
+        lines += &format!("{yes} {:<12} {}\n", "pushed", counts.pushed);
     }
     for (kind, error) in step.errors.iter() {
         is_ready = false;
