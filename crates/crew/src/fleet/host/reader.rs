@@ -20,6 +20,8 @@ const THREADS_MAX: usize = 65_536;
 pub struct RemoteServerReader {
     questions: UnboundedSender<bool>,
     answers: Receiver<Option<ServerReading>>,
+    /// Questions whose answers are still to come.
+    unanswered: usize,
     latest: Option<ServerReading>,
 }
 
@@ -27,36 +29,45 @@ impl RemoteServerReader {
     /// Finds the agent.
     ///
     /// # Errors
-    /// NATS cannot be reached, or no target agent of that name is there.
+    /// NATS cannot be reached, no target agent of that name is there, or it runs no server.
     pub fn open(nats: &Nats, agent: &str) -> Result<Self, Error> {
         let runtime = bus::runtime()?;
         let (bus, subject) = runtime.block_on(async {
             let bus = Bus::connect(nats).await?;
-            let found = gather::find_host(&bus, agent, Duration::ZERO).await?;
-            Ok((bus, intro::look_subject(&found.id)))
+            let subject = intro::look_subject(&gather::find_host(&bus, agent, Duration::ZERO).await?.id);
+            if ask(&bus, &subject, false).await.as_ref().is_some_and(Vec::is_empty) {
+                return Err(Error::Agents(format!(
+                    "target agent {agent} runs no server now: leave --target-agent out"
+                )));
+            }
+            Ok((bus, subject))
         })?;
         let (questions, asked) = unbounded_channel();
         let (answered, answers) = mpsc::channel();
-        let work = move || runtime.block_on(ask(&bus, &subject, asked, &answered));
+        let work = move || runtime.block_on(ask_all(&bus, &subject, asked, &answered));
         let thread = thread::Builder::new().name("server-reader".into()).spawn(work);
         thread.map_err(|error| Error::Start(error.to_string()))?;
-        Ok(Self { questions, answers, latest: None })
+        Ok(Self { questions, answers, unanswered: 0, latest: None })
     }
 
     /// Reads the server's usage. A `whole` reading is current, and waited for; any other is the answer to the
     /// question before, so that nothing waits. `None` if nothing runs there, or the agent does not answer.
     pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
         for answer in self.answers.try_iter() {
-            self.latest = answer;
+            (self.latest, self.unanswered) = (answer, self.unanswered - 1);
         }
-        let _ = self.questions.send(whole);
+        // Quick questions would pile up while NATS is away, and a whole one wait behind them.
+        if whole || self.unanswered == 0 {
+            let _ = self.questions.send(whole);
+            self.unanswered += 1;
+        }
         if whole {
             let until = Instant::now() + 2 * ANSWER_TIME;
-            self.latest = None;
             // Answers to earlier questions come first.
-            while self.latest.as_ref().is_none_or(|reading| reading.whole.is_none() && !reading.has_ended) {
+            while self.unanswered > 0 {
                 let left = until.saturating_duration_since(Instant::now());
                 self.latest = self.answers.recv_timeout(left).ok()?;
+                self.unanswered -= 1;
             }
         }
         self.latest.clone()
@@ -64,24 +75,31 @@ impl RemoteServerReader {
 }
 
 /// Asks one question after the other, until the reader is dropped.
-async fn ask(
+async fn ask_all(
     bus: &Bus,
     subject: &str,
     mut questions: UnboundedReceiver<bool>,
     answers: &mpsc::Sender<Option<ServerReading>>,
 ) {
     while let Some(whole) = questions.recv().await {
-        let mut reading = None;
-        let heard = |bytes: &[u8]| {
-            reading = postcard::from_bytes(bytes).ok().filter(is_sound);
-            true
-        };
-        let question = if whole { vec![1] } else { Vec::new() };
-        let _ = bus.ask(subject, question, ANSWER_TIME, heard).await;
+        let answer = ask(bus, subject, whole).await;
+        let reading = answer.and_then(|bytes| postcard::from_bytes(&bytes).ok()).filter(is_sound);
         if answers.send(reading).is_err() {
             return;
         }
     }
+}
+
+/// The answer to one question, empty if no server runs there; `None` if none comes in time.
+async fn ask(bus: &Bus, subject: &str, whole: bool) -> Option<Vec<u8>> {
+    let mut answer = None;
+    let heard = |bytes: &[u8]| {
+        answer = Some(bytes.to_vec());
+        true
+    };
+    let question = if whole { vec![1] } else { Vec::new() };
+    let _ = bus.ask(subject, question, ANSWER_TIME, heard).await;
+    answer
 }
 
 /// Returns whether a reading can be true: it came over a network. Names of threads and programs are shown.
@@ -98,6 +116,38 @@ fn is_sound(reading: &ServerReading) -> bool {
 mod tests {
     use super::*;
     use crate::server_reading::{ThreadReading, WindowReading};
+
+    /// A reader, its questions, and the way of their answers.
+    fn reader() -> (RemoteServerReader, UnboundedReceiver<bool>, mpsc::Sender<Option<ServerReading>>) {
+        let (questions, asked) = unbounded_channel();
+        let (answered, answers) = mpsc::channel();
+        (RemoteServerReader { questions, answers, unanswered: 0, latest: None }, asked, answered)
+    }
+
+    #[test]
+    fn empty_answers_end_the_wait() {
+        let (mut reader, mut asked, answered) = reader();
+        let answering = thread::spawn(move || {
+            while asked.blocking_recv().is_some() {
+                answered.send(None).unwrap();
+            }
+        });
+        let start = Instant::now();
+        assert_eq!((reader.look(false), reader.look(true)), (None, None));
+        assert!(start.elapsed() < ANSWER_TIME, "{:?}", start.elapsed());
+        drop(reader);
+        answering.join().unwrap();
+    }
+
+    #[test]
+    fn quick_questions_do_not_pile_up() {
+        let (mut reader, mut asked, answered) = reader();
+        assert_eq!([(); 3].map(|()| reader.look(false)), [None, None, None]);
+        assert!(asked.try_recv() == Ok(false) && asked.try_recv().is_err());
+        answered.send(Some(ServerReading::default())).unwrap();
+        assert_eq!(reader.look(false), Some(ServerReading::default()));
+        assert_eq!(asked.try_recv(), Ok(false), "the next one");
+    }
 
     #[test]
     fn unseen_servers_are_not_believed() {
