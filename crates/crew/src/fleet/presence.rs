@@ -106,6 +106,14 @@ impl AgentPresence {
         if claim.version != VERSION {
             return Err(format!("it is throng {VERSION}"));
         }
+        // Before the key: a claim that comes second has signed a word that was for the first.
+        if let Some(run) = run {
+            return Err(format!("it works for run {run}"));
+        }
+        // The name becomes part of the subject that this agent publishes to.
+        if intro::name(&claim.run).is_err() || claim.run.contains('.') {
+            return Err("bad name of a run".into());
+        }
         let envelope =
             Envelope::new(&self.sealed_to, &claim.sealed_by).ok_or("it wants orders that are sealed")?;
         let lock = self.key.as_ref().zip(self.hello.lock.as_ref());
@@ -113,14 +121,6 @@ impl AgentPresence {
             let seal = key.check_claim(claim, &self.hello.id, &lock.word);
             seal.ok_or_else(|| format!("it {}", intro::wants_key(&lock.key)))
         });
-        let seal = opened.transpose()?;
-        match run {
-            // The name becomes part of the subject that this agent publishes to.
-            _ if intro::name(&claim.run).is_err() || claim.run.contains('.') => {
-                Err("bad name of a run".into())
-            }
-            Some(run) => Err(format!("it works for run {run}")),
-            None => Ok((envelope, seal)),
-        }
+        Ok((envelope, opened.transpose()?))
     }
 }
