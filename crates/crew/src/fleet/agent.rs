@@ -198,7 +198,12 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
             Ok(Incoming::Beat(_)) => {}
             Ok(Incoming::Message(order)) => match work.handle_order(order) {
                 Ok(()) => {}
-                Err(ClaimEnd::Done) => self.free("done"),
+                Err(ClaimEnd::Done) => {
+                    // Its coordinator waits for this acknowledgement, which a dropped link never sends.
+                    work.link().put(&self.presence.bus, Content::Ack).await;
+                    let _ = self.presence.bus.flush().await;
+                    self.free("done");
+                }
                 Err(ClaimEnd::ProtocolViolation) => self.leave(NONSENSE).await,
             },
             Err(_) => self.leave(NONSENSE).await,
