@@ -18,6 +18,7 @@ use crate::payload::{self, Sizes};
 use crate::people::PeopleArgs;
 use crate::scrape;
 use crate::secrets::given;
+use crate::stderr;
 use crate::terminal;
 
 /// The target, the dialect, the messages and the output. The names that websocket-bench, autocannon and wrk made common
@@ -223,7 +224,9 @@ pub(crate) fn one_line(text: &str) -> Result<String, &'static str> {
 impl RunArgs {
     /// The agents of a fleet that are to run this; `None`: it runs here.
     pub(crate) fn gathering(&self, clients: u64) -> Result<Option<AgentSelection>, Failure> {
-        let Some(gathering) = self.fleet.gathering(self.threads, Some(clients))? else { return Ok(None) };
+        let note = (!self.quiet && !self.tui).then_some(stderr::note as fn(&str));
+        let gathering = self.fleet.gathering(self.threads, Some(clients), note)?;
+        let Some(gathering) = gathering else { return Ok(None) };
         let own = "name a server that the agents can reach; throng's own server would be on this machine";
         let are_too_many = self.threads.is_some_and(|threads| threads > WORKERS_MAX);
         let wrong = [

@@ -135,11 +135,13 @@ enum Loss {
 }
 
 impl FleetArgs {
-    /// The agents that a run is to have, with this many threads each; `None`: it runs here.
+    /// The agents that a run is to have, with this many threads each; `None`: it runs here. `note` prints
+    /// which agents a run of all of them goes without.
     pub(crate) fn gathering(
         &self,
         threads: Option<u16>,
         clients_max: Option<u64>,
+        note: Option<fn(&str)>,
     ) -> Result<Option<AgentSelection>, Failure> {
         let Some(url) = &self.fleet else { return Ok(None) };
         Ok(Some(AgentSelection {
@@ -150,6 +152,7 @@ impl FleetArgs {
             threads,
             clients_max,
             key: self.key().cloned(),
+            note,
         }))
     }
 

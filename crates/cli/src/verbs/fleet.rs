@@ -1,6 +1,5 @@
 //! `throng fleet`: which agents are there, and how to start more.
 
-use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -94,7 +93,7 @@ impl Fleet {
             Job::List { at } => list(&fleet::agents(&at.nats()?).map_err(asked)?),
             Job::Stop { at, key } => {
                 let agents = fleet::stop(&at.nats()?, key.key()).map_err(asked)?;
-                let printed = output::print(&stopped(&agents))?;
+                let printed = output::print(&stopped(&agents, key.key()))?;
                 // A script that goes on to use them must know.
                 let is_busy = agents.iter().any(|agent| agent.run.is_some());
                 return Ok(if is_busy { Exit::CouldNotRun } else { printed });
@@ -108,15 +107,11 @@ impl Fleet {
     }
 }
 
-/// Summarises the end of all runs.
-fn stopped(agents: &[Hello]) -> String {
-    let (busy, free): (Vec<&Hello>, Vec<&Hello>) = agents.iter().partition(|agent| agent.run.is_some());
-    let mut text = format!("{} of {} agents are free\n", free.len(), agents.len());
-    let locked = busy.iter().filter_map(|agent| Some((&agent.name, &agent.lock.as_ref()?.key)));
-    for (name, key) in locked {
-        let _ = writeln!(text, "  {name} wants orders signed by the key {key}; give --fleet-key");
-    }
-    text
+/// Summarises the end of all runs, which this key signs.
+fn stopped(agents: &[Hello], key: Option<&FleetKey>) -> String {
+    let busy = agents.iter().filter_map(|agent| Some((&agent.name, fleet::why_busy(agent, key)?)));
+    let busy: Vec<String> = busy.map(|(name, why)| format!("  {name} {why}\n")).collect();
+    format!("{} of {} agents are free\n{}", agents.len() - busy.len(), agents.len(), busy.concat())
 }
 
 /// Makes a pair of keys; the public one is the answer.
@@ -197,10 +192,8 @@ mod tests {
         assert!(manifest(1, "a\nb", "throng", &[]).is_err() && manifest(1, "a", "x y", &[]).is_err());
     }
 
-    #[test]
-    fn a_list_says_who_is_busy() {
-        assert!(list(&[]).starts_with("no agents"));
-        let agent = Hello {
+    fn agent() -> Hello {
+        Hello {
             version: "0.1.0/2".into(),
             id: "1".into(),
             name: "a".into(),
@@ -211,9 +204,31 @@ mod tests {
             host: None,
             sealed_to: String::new(),
             lock: None,
-        };
-        assert_eq!(list(std::slice::from_ref(&agent)), "a  throng 0.1.0/2  2 threads  run 77  zone=b\n");
-        let lock = Some(ClaimChallenge { key: "UAB".into(), word: "w".into() });
-        assert!(list(&[Hello { lock, ..agent }]).ends_with("  run 77  zone=b  obeys UAB\n"));
+        }
+    }
+
+    fn locked() -> Hello {
+        Hello { lock: Some(ClaimChallenge { key: "UAB".into(), word: "w".into() }), ..agent() }
+    }
+
+    #[test]
+    fn a_list_says_who_is_busy() {
+        assert!(list(&[]).starts_with("no agents"));
+        assert_eq!(list(&[agent()]), "a  throng 0.1.0/2  2 threads  run 77  zone=b\n");
+        assert!(list(&[locked()]).ends_with("  run 77  zone=b  obeys UAB\n"));
+    }
+
+    #[test]
+    fn agents_busy_after_a_stop_are_named() {
+        let free = Hello { run: None, ..locked() };
+        let key = FleetKey::generate();
+        for (agent, key, named) in [
+            (agent(), None, "  a works for run 77:"),
+            (locked(), None, " UAB; "),
+            (locked(), Some(&key), key.public().as_str()),
+        ] {
+            let text = stopped(&[free.clone(), agent], key);
+            assert!(text.starts_with("1 of 2 ") && text.contains(named), "{named}: {text}");
+        }
     }
 }

@@ -1,10 +1,8 @@
 //! Why a fleet could not be used.
 
-use std::fmt::Write;
-
 use thiserror::Error;
 
-use super::unfit::Unfit;
+use super::unfit::{self, Unfit};
 
 /// Why a fleet could not be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -64,12 +62,8 @@ pub enum Error {
 }
 
 fn too_few(free: usize, needed: usize, unfit: &[(String, Unfit)]) -> String {
-    let mut text =
-        format!("{free} of {needed} agents are there and free; start more with throng agent --nats URL");
-    for (agent, why) in unfit {
-        let _ = write!(text, "\n  {agent} {why}");
-    }
-    text
+    let unfit = unfit::listed(unfit);
+    format!("{free} of {needed} agents are there and free; start more with throng agent --nats URL{unfit}")
 }
 
 #[cfg(test)]

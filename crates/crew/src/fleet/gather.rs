@@ -16,7 +16,7 @@ use super::envelope::Envelope;
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
 use super::link::Link;
 use super::seal::{FleetKey, Seal};
-use super::unfit::Unfit;
+use super::unfit::{self, Unfit};
 
 /// The time within which agents that are there answer a call.
 const CALL_TIME: Duration = Duration::from_millis(700);
@@ -24,6 +24,8 @@ const CALL_TIME: Duration = Duration::from_millis(700);
 const CALL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time within which agents answer a claim, or do not work for us.
 const CLAIM_TIME: Duration = Duration::from_secs(2);
+/// The time within which agents leave their runs: until their clients are gone, they answer nothing.
+const LEAVE_TIME: Duration = Duration::from_secs(10);
 
 /// The agents that are wanted.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,8 @@ pub struct AgentSelection {
     pub clients_max: Option<u64>,
     /// The key that signs orders, for agents that require it.
     pub key: Option<FleetKey>,
+    /// Prints which agents a run of all of them goes without.
+    pub note: Option<fn(&str)>,
 }
 
 /// A claim on an agent: its session, what seals the orders that follow, and what signs them if it wants that.
@@ -65,30 +69,47 @@ impl Claimed {
 /// # Errors
 /// NATS cannot be reached.
 pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
-    runtime()?.block_on(async { call(&Bus::connect(nats).await?, &Call::Who).await })
+    runtime()?.block_on(async { call(&Bus::connect(nats).await?).await })
 }
 
 /// Makes all agents leave the runs that they work for, which are then over; agents that obey one key only, if
-/// it is this one. Returns all agents that are there.
+/// it is this one. Returns all agents that are there. One that does not answer again is as it was before.
 ///
 /// # Errors
 /// NATS cannot be reached.
 pub fn stop(nats: &Nats, key: Option<&FleetKey>) -> Result<Vec<Hello>, Error> {
     runtime()?.block_on(async {
         let bus = Bus::connect(nats).await?;
-        let mut found = call(&bus, &Call::Stop).await?;
+        let mut agents = call(&bus).await?;
+        bus.publish(CALL, intro::write(&Call::Stop)).await;
         if let Some(key) = key {
-            let runs: BTreeSet<String> = found.iter().filter_map(|hello| hello.run.clone()).collect();
+            let runs: BTreeSet<&String> = agents.iter().filter_map(|hello| hello.run.as_ref()).collect();
             for run in runs {
-                let signature = key.sign_end(&run);
-                found = call(&bus, &Call::End { run, signature }).await?;
+                let end = Call::End { run: run.clone(), signature: key.sign_end(run) };
+                bus.publish(CALL, intro::write(&end)).await;
             }
         }
-        Ok(found)
+        let until = Instant::now() + LEAVE_TIME;
+        let mut silent: BTreeSet<String> = agents.iter().map(|hello| hello.id.clone()).collect();
+        loop {
+            // Calls are answered in order: an answer to this one is of an agent that has left, or will not.
+            for answer in call(&bus).await? {
+                silent.remove(&answer.id);
+                match agents.iter_mut().find(|hello| hello.id == answer.id) {
+                    Some(hello) => *hello = answer,
+                    None => agents.push(answer),
+                }
+            }
+            if silent.is_empty() || Instant::now() >= until {
+                return Ok(agents);
+            }
+            sleep(CALL_INTERVAL).await;
+        }
     })
 }
 
-async fn call(bus: &Bus, call: &Call) -> Result<Vec<Hello>, Error> {
+/// Asks which agents are there.
+async fn call(bus: &Bus) -> Result<Vec<Hello>, Error> {
     let mut found = BTreeMap::new();
     let add = |answer: &[u8]| {
         if let Some(hello) = intro::read_hello(answer) {
@@ -97,7 +118,7 @@ async fn call(bus: &Bus, call: &Call) -> Result<Vec<Hello>, Error> {
         }
         false
     };
-    bus.ask(CALL, intro::write(call), CALL_TIME, add).await?;
+    bus.ask(CALL, intro::write(&Call::Who), CALL_TIME, add).await?;
     let mut found: Vec<Hello> = found.into_values().collect();
     found.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
     Ok(found)
@@ -107,10 +128,13 @@ async fn call(bus: &Bus, call: &Call) -> Result<Vec<Hello>, Error> {
 pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello>, Error> {
     let until = Instant::now() + wanted.wait;
     loop {
-        let found = call(bus, &Call::Who).await?;
+        let found = call(bus).await?;
         let mut free: Vec<Hello> =
             found.iter().filter(|hello| why_not(hello, wanted).is_none()).cloned().collect();
         if free.len() >= wanted.agents.unwrap_or(1) {
+            if let (Some(note), Some(text)) = (wanted.note, left_out(&found, free.len(), wanted)) {
+                note(&text);
+            }
             // Sorted by name, so that the same agents work for the same run again.
             free.truncate(wanted.agents.unwrap_or(free.len()));
             // Results name agents, and what is said of one must not be of another.
@@ -134,7 +158,7 @@ pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello
 pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<Hello, Error> {
     let until = Instant::now() + wait;
     let why = loop {
-        let found = call(bus, &Call::Who).await?;
+        let found = call(bus).await?;
         let mut named = found.iter().filter(|hello| hello.name == agent);
         let why = match (named.next(), named.next()) {
             (Some(_), Some(_)) => {
@@ -190,6 +214,12 @@ fn why_not(hello: &Hello, wanted: &AgentSelection) -> Option<Unfit> {
     why_locked(hello, wanted.key.as_ref()).or_else(|| hello.run.clone().map(Unfit::Busy))
 }
 
+/// Why an agent still works for a run after [`stop`]; `None` if it is free.
+pub fn why_busy(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit> {
+    let run = hello.run.clone()?;
+    Some(why_locked(hello, key).unwrap_or(Unfit::Busy(run)))
+}
+
 /// Why an agent that obeys one key alone does not obey this one.
 pub(super) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit> {
     let wanted = hello.lock.as_ref()?.key.clone();
@@ -198,8 +228,22 @@ pub(super) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit>
 }
 
 fn too_few(found: &[Hello], free: usize, wanted: &AgentSelection) -> Error {
-    let unfit = found.iter().filter_map(|hello| Some((hello.name.clone(), why_not(hello, wanted)?)));
-    Error::TooFew { free, needed: wanted.agents.unwrap_or(1), unfit: unfit.collect() }
+    Error::TooFew { free, needed: wanted.agents.unwrap_or(1), unfit: unfit_of(found.iter(), wanted) }
+}
+
+/// Agents that cannot work for the run, by name.
+fn unfit_of<'a>(agents: impl Iterator<Item = &'a Hello>, wanted: &AgentSelection) -> Vec<(String, Unfit)> {
+    agents.filter_map(|hello| Some((hello.name.clone(), why_not(hello, wanted)?))).collect()
+}
+
+/// Agents that a run of all of them goes without; `None` if there are none, or a number was asked for.
+fn left_out(found: &[Hello], free: usize, wanted: &AgentSelection) -> Option<String> {
+    // Agents that run servers, or have other labels, are not meant.
+    let meant = found.iter().filter(|hello| hello.host.is_none() && hello.has(&wanted.labels));
+    let unfit = unfit_of(meant, wanted);
+    let all = free + unfit.len();
+    (wanted.agents.is_none() && !unfit.is_empty())
+        .then(|| format!("{free} of {all} agents take part{}", unfit::listed(&unfit)))
 }
 
 /// Claims all agents. A refusal is an error; the agents that accepted are returned with it, to be released.
@@ -289,5 +333,15 @@ mod tests {
             ("elsewhere".to_owned(), Unfit::Labels),
         ];
         assert_eq!(too_few(&found, 1, &wanted), Error::TooFew { free: 1, needed: 3, unfit });
+
+        assert_eq!(left_out(&found, 1, &wanted), None, "three were asked for");
+        let all = AgentSelection { agents: None, ..wanted };
+        let text = left_out(&found, 1, &all).expect("two are left out");
+        assert!(
+            text.starts_with("1 of 3 ") && text.contains("\n  busy ") && text.contains("\n  old "),
+            "{text}"
+        );
+        assert!(!text.contains("elsewhere"), "{text}");
+        assert_eq!(left_out(&found[3..], 1, &all), None);
     }
 }

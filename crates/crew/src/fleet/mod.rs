@@ -54,7 +54,7 @@ pub use agent::AgentOptions;
 pub use agent_link::AgentState;
 pub use coordinator::Fleet;
 pub use error::Error;
-pub use gather::{AgentSelection, agents, stop};
+pub use gather::{AgentSelection, agents, stop, why_busy};
 pub use host::RemoteServerReader;
 pub use intro::{ClaimChallenge, Hello, HostHello, Labels, VERSION, WORKERS_MAX, label, name};
 pub use job::{AgentResources, serve};

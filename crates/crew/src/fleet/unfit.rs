@@ -29,6 +29,11 @@ pub enum Unfit {
     Busy(String),
 }
 
+/// Agents and why they cannot work, a line each.
+pub(super) fn listed(unfit: &[(String, Unfit)]) -> String {
+    unfit.iter().map(|(agent, why)| format!("\n  {agent} {why}")).collect()
+}
+
 fn of_other(own: Option<&str>) -> String {
     own.map_or_else(|| "; give --fleet-key".to_owned(), |own| format!(", and --fleet-key is of {own}"))
 }
