@@ -205,7 +205,8 @@ impl Relay {
     async fn handle_tick(&mut self) {
         self.tell_waiting();
         let now_ns = clock::monotonic_ns();
-        self.stall.handle_tick(self.bus.is_connected(), now_ns);
+        let is_connected = self.bus.is_connected();
+        self.stall.handle_tick(is_connected, now_ns);
         for index in 0..self.agents.len() {
             let agent = &mut self.agents[index];
             if agent.phase == Phase::Lost {
@@ -224,7 +225,9 @@ impl Relay {
             }
             // Thousands of agents are met at the pace at which they answer.
             let is_next = agent.exchanges.count() < EXCHANGES_MIN && !agent.awaits_answer;
-            if is_next || now_ns.saturating_sub(agent.beat_ns) >= BEAT_INTERVAL_NS {
+            let is_due = is_next || now_ns.saturating_sub(agent.beat_ns) >= BEAT_INTERVAL_NS;
+            // Not while NATS is away: as the lease runs on, a beat has to go out once it is back.
+            if is_connected && is_due {
                 (agent.beat_ns, agent.awaits_answer) = (now_ns, true);
                 agent.link.put(&self.bus, Content::Beat { sent_ns: clock::monotonic_ns() }).await;
             }

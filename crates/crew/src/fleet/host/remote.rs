@@ -291,7 +291,8 @@ impl Relay {
         if self.link.is_lost(now_ns) {
             return Some("no word from it for 3 s".into());
         }
-        if now_ns.saturating_sub(self.beat_ns) >= BEAT_INTERVAL_NS {
+        // Not while NATS is away: as the lease runs on, a beat has to go out once it is back.
+        if self.bus.is_connected() && now_ns.saturating_sub(self.beat_ns) >= BEAT_INTERVAL_NS {
             self.beat_ns = now_ns;
             self.link.put(&self.bus, Content::Beat { sent_ns: now_ns }).await;
         }
