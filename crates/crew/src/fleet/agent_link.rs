@@ -5,6 +5,7 @@ use std::ops::Range;
 use engine::Report;
 use engine::events::Entry;
 use load::{Plan, Segment};
+use results::format::count;
 
 use super::Error;
 use super::bus::Bus;
@@ -61,8 +62,14 @@ pub(super) struct AgentLink {
 /// # Errors
 /// There would be more workers than a run can have.
 pub(super) fn parts(workers: impl Iterator<Item = u16> + Clone) -> Result<Vec<Vec<Segment>>, Error> {
-    let all = u16::try_from(workers.clone().map(u32::from).sum::<u32>());
-    let all = all.map_err(|_| Error::Agents("more than 65,535 workers in all".into()))?;
+    let sum = workers.clone().map(u32::from).sum::<u32>();
+    let all = u16::try_from(sum).map_err(|_| {
+        let (agents, sum) = (workers.clone().count(), count(sum.into()));
+        let most = usize::from(u16::MAX) / agents;
+        Error::Agents(format!(
+            "{agents} agents would have {sum} workers, and a run has at most 65,535: pass --threads {most}"
+        ))
+    })?;
     let mut first = 0;
     let part = |workers| {
         let own = first..first + workers;
@@ -162,6 +169,7 @@ mod tests {
         let of = |workers: &[u16]| parts(workers.iter().copied());
         assert_eq!(of(&[2, 1]).unwrap(), [vec![segment(0), segment(1)], vec![segment(2)]]);
         assert!(of(&[1_024; 63]).is_ok());
-        assert!(of(&[1_024; 64]).unwrap_err().to_string().contains("more than 65,535 workers"));
+        let many = of(&[1_024; 64]).unwrap_err().to_string();
+        assert!(["64 ", " 65,536 ", "--threads 1023"].iter().all(|named| many.contains(named)), "{many}");
     }
 }
