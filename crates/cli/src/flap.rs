@@ -112,7 +112,8 @@ impl FlapArgs {
     /// Flags that say how clients flap, of clients that do not.
     pub(crate) fn of(&self, plan: Plan) -> Result<Plan, Failure> {
         if self.flap.is_some() && plan.churn.is_some() {
-            let problem = "its clients leave for good, and those of [flap] in the app's file come back: one of them is enough";
+            let problem = "clients that leave for good and clients that flap (an audit's, or [flap] in the app's file) cannot \
+                           be in one run: leave it out";
             return Err(Failure::usage("--churn", problem));
         }
         match (self.flap, self.given_of_flap()) {

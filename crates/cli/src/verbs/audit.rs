@@ -1,6 +1,6 @@
 //! `throng audit`: does it arrive when clients drop?
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 
 use crate::app_file::BroadcastArgs;
 use crate::args::RunArgs;
@@ -25,7 +25,7 @@ const DURATION_NS: u64 = 60_000_000_000;
 /// were away when it was sent.
 #[derive(Args)]
 #[command(
-    mut_arg("search", |flag| flag.hide(true)), // an audit is of one load
+    mut_args(without_steps),
     mut_arg("clients", |flag| flag.help("Clients, all connected before the load begins [default: 100]")),
     mut_arg("rate", |flag| flag.help("Messages per second over all clients; 10..50/60s is a ramp [default: 20]")),
     mut_arg("duration", |flag| flag.help("How long to send [default: 60s, or as long as --rate takes]")),
@@ -62,26 +62,83 @@ enum Require {
     AtLeastOnce,
 }
 
+/// Hides the flags that an audit refuses: it is of one load, to clients that come back.
+fn without_steps(flag: Arg) -> Arg {
+    let is_refused = flag.get_help_heading() == Some("Steps") || flag.get_id() == "churn";
+    if is_refused { flag.hide(true) } else { flag }
+}
+
 impl Audit {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { require, mut steps, talk, flap, tells, mut run } = self;
-        if steps.search {
+        let Self { require, steps, talk, flap, tells, mut run } = self;
+        if let Some(flag) = steps.stepping().or(steps.step_limit()) {
             let problem = "an audit is of one load: --clients and --rate say which";
-            return Err(Failure::usage("--search", problem));
+            return Err(Failure::usage(flag, problem));
         }
-        steps.clients = steps.clients.or(Some(CLIENTS));
-        if steps.concurrent.is_none() && steps.sample_size.is_none() {
-            steps.rate = steps.rate.or_else(|| rates::rates(RATE).ok());
-        }
-        if steps.sample_size.is_none() {
-            steps.duration = steps.duration.or(Some(DURATION_NS));
-        }
+        let steps = or_usual(steps);
         if require == Some(Require::AtLeastOnce) {
             // A share: of nothing there is none, and what was not measured breaks a limit.
             run.limits.push("lost_offline==0%".into());
         }
         let flap = plan::flapping(&run, &flap)?.or_usual();
         Broadcast::of(run, tells, steps, talk, flap).run()
+    }
+}
+
+/// These flags, with an audit's defaults where a flag was not given.
+fn or_usual(mut steps: StepArgs) -> StepArgs {
+    steps.clients = steps.clients.or(Some(CLIENTS));
+    if steps.concurrent.is_none() && steps.sample_size.is_none() {
+        steps.rate = steps.rate.or_else(|| rates::rates(RATE).ok());
+    }
+    // A rate whose pieces all have a time says how long it takes.
+    if steps.sample_size.is_none() && steps.rate.is_none_or(|rate| rate.duration_ns.is_none()) {
+        let needed_ns = steps.rate.map_or(0, |rate| rate.schedule.duration_ns());
+        steps.duration = steps.duration.or(Some(DURATION_NS.max(needed_ns)));
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        audit: Audit,
+    }
+
+    fn audit(flags: &str) -> Audit {
+        let words = ["audit", "ws://127.0.0.1:1/"].into_iter().chain(flags.split_whitespace());
+        Line::parse_from(words).audit
+    }
+
+    #[test]
+    fn audits_take_as_long_as_their_rate() {
+        for (flags, duration_s) in [
+            ("", Some(60)),
+            ("-c 4", Some(60)),
+            ("-d 5s", Some(5)),
+            ("--rate 10..50/90s,20", Some(90)),
+            ("--rate 10..50/30s", None),
+            ("-n 100", None),
+        ] {
+            let duration_ns = or_usual(audit(flags).steps).duration;
+            assert_eq!(duration_ns.map(|ns| ns / 1_000_000_000), duration_s, "{flags}");
+        }
+    }
+
+    #[test]
+    fn flags_of_steps_are_refused() {
+        for flags in
+            ["--search", "--step-size 50", "--initial-clients 5", "--total-steps 2", "--limit-rtt 1s"]
+        {
+            let Err(failure) = audit(flags).run() else { panic!("{flags} is for steps") };
+            assert_eq!(failure.flag(), flags.split(' ').next(), "{failure}");
+        }
     }
 }

@@ -173,17 +173,13 @@ impl Run {
     }
 
     /// The flags by which a load goes on from step to step, each with whether it is given.
-    fn stepping(&self) -> [(bool, &'static str); 7] {
+    fn stepping(&self) -> [(bool, &'static str); 3] {
         let steps = &self.steps;
-        let limit = steps.step_limit();
+        let stepping = steps.stepping().or(steps.step_limit());
         [
             (steps.concurrent.is_some(), "--concurrent"),
             (steps.churn.is_some(), "--churn"),
-            (steps.search, "--search"),
-            (steps.step_size.is_some(), "--step-size"),
-            (steps.initial_clients.is_some(), "--initial-clients"),
-            (steps.total_steps.is_some(), "--total-steps"),
-            (limit.is_some(), limit.unwrap_or_default()),
+            (stepping.is_some(), stepping.unwrap_or_default()),
         ]
     }
 

@@ -80,10 +80,18 @@ pub(crate) struct StepArgs {
 impl StepArgs {
     /// Returns whether the number of clients goes on from step to step.
     pub(crate) fn go_on(&self) -> bool {
-        self.search
-            || self.step_size.is_some()
-            || self.initial_clients.is_some()
-            || self.total_steps.is_some()
+        self.stepping().is_some()
+    }
+
+    /// The first flag given that makes the number of clients go on.
+    pub(crate) fn stepping(&self) -> Option<&'static str> {
+        let given = [
+            ("--search", self.search),
+            ("--step-size", self.step_size.is_some()),
+            ("--initial-clients", self.initial_clients.is_some()),
+            ("--total-steps", self.total_steps.is_some()),
+        ];
+        given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
 
     /// The percentile that ends the steps.
