@@ -1,7 +1,7 @@
 //! `throng broadcast`: every message goes to every client, or to the clients of its sender's room.
 
 use clap::Args;
-use crew::{Course, Shape};
+use crew::Course;
 use load::{Plan, Rooms, Slow, Workload};
 use results::{Scenario, units};
 use wire::people::Division;
@@ -100,11 +100,8 @@ impl Broadcast {
             args,
             scenario: Scenario::Broadcast,
             plan,
-            shape: Shape {
-                clients,
-                // Of a link that fell silent, the old end stays beside the new one.
-                ..processes::shape(args, clients.saturating_mul(flap.links()), server_pid.is_some())?
-            },
+            // Of a link that fell silent, the old end stays beside the new one.
+            shape: processes::shape(args, clients.saturating_mul(flap.links()), server_pid.is_some())?,
             course: self.course(interval)?,
             // No further step is left that this limit could spare.
             stop: if matches!(stepping, steps::Steps::Single) {
