@@ -45,11 +45,16 @@ impl Agenda {
     ) -> Result<Self, Failure> {
         let here = processes::clients_per_process(shape.threads)? * u64::from(shape.processes);
         let clients_max = clients_max_of_fleet.unwrap_or(here);
-        let remedy = if args.fleet.fleet.is_some() { "more --agents" } else { "--processes" };
-        match course.first_clients().map(u64::from) {
-            Some(clients) if clients > clients_max => Err(too_many_at_first(clients, clients_max, remedy)),
-            _ => Ok(Self { course, clients_max, remedy, gave_out: false }),
+        let is_of_fleet = args.fleet.fleet.is_some();
+        let remedy = if is_of_fleet { "more --agents" } else { "--processes" };
+        let first = course.first_clients().map(u64::from);
+        if let Some(clients) = first.filter(|&clients| clients > clients_max) {
+            return Err(too_many_at_first(clients, clients_max, remedy));
         }
+        // Agents have started processes for the first step alone, where none is known to be the last.
+        let is_unprepared = is_of_fleet && course.is_open_ended();
+        let remedy = if is_unprepared { "--total-steps N, or more --agents" } else { remedy };
+        Ok(Self { course, clients_max, remedy, gave_out: false })
     }
 
     /// The next step, unless something speaks against it.
@@ -114,7 +119,11 @@ mod tests {
     const RULE: LoadRule = LoadRule::EachClient { interval_ns: 1, duration_ns: 1 };
 
     fn agenda(course: Course, clients_max: u64) -> Result<Agenda, Failure> {
-        let args = Line::parse_from(["throng", "ws://localhost"]).run;
+        agenda_of(&["throng", "ws://localhost"], course, clients_max)
+    }
+
+    fn agenda_of(words: &[&str], course: Course, clients_max: u64) -> Result<Agenda, Failure> {
+        let args = Line::parse_from(words).run;
         let shape = Shape { processes: 1, threads: 1, cpus: Vec::new(), clients: 1 };
         Agenda::new(course, &args, &shape, Some(clients_max))
     }
@@ -132,6 +141,20 @@ mod tests {
         agenda.handle(&order, &Step::default());
         let Next::Over(Some(caveat)) = agenda.poll(false) else { panic!("20 are too many") };
         assert_eq!(caveat, Caveat::EndedByFiles { clients: 15, remedy: "--processes".into() });
+    }
+
+    #[test]
+    fn fleets_need_the_number_of_steps() {
+        for (steps, is_open_ended) in [(None, true), (Some(3), false)] {
+            let words = ["throng", "ws://localhost", "--fleet", "nats://localhost"];
+            let mut agenda = agenda_of(&words, Course::walk(10, 10, steps, RULE), 15).unwrap();
+            let order = step(&mut agenda);
+            agenda.handle(&order, &Step::default());
+            let Next::Over(Some(Caveat::EndedByFiles { remedy, .. })) = agenda.poll(false) else {
+                panic!("20 are too many")
+            };
+            assert_eq!(remedy.contains("--total-steps"), is_open_ended, "{remedy}");
+        }
     }
 
     #[test]

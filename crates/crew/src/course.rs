@@ -148,6 +148,11 @@ impl Course {
         }
     }
 
+    /// Returns whether the number of clients goes up until a step fails.
+    pub fn is_open_ended(&self) -> bool {
+        matches!(self.path, Path::Walk { left: None, .. })
+    }
+
     /// The result of a search.
     pub fn capacity(&self) -> Option<Capacity> {
         match &self.path {
