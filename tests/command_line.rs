@@ -105,6 +105,7 @@ fn flags_that_contradict_one_another_are_named() {
             "9 5 --max-clients",
         ),
         ("echo ws://127.0.0.1:1/ --max-clients 3", "search.missing_required_argument", ""),
+        ("echo ws://127.0.0.1:1/ --search --fleet nats://127.0.0.1:1", "max_clients", "100k"),
         // What ends steps, where there is one.
         ("broadcast ws://127.0.0.1:1/ --clients 50 --rate 20 --limit-rtt 1us", "limit_rtt", "--step-size"),
         ("broadcast ws://127.0.0.1:1/ --clients 50 --limit-rtt 1us", "limit_rtt", "rtt.p95<=1000ns"),

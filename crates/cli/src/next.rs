@@ -432,7 +432,10 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         return None;
     }
     if has_steps(run) {
-        return Some(searching(run, step.clients)?.to("search_above", "find the limit:"));
+        let line = searching(run, step.clients)?;
+        // No file limit of this machine ends a search on a fleet.
+        let line = if line.has("fleet") { line.with("max-clients", step.clients * 10)? } else { line };
+        return Some(line.to("search_above", "find the limit:"));
     }
     let more = step.clients * 10;
     let is_of_clients = matches!(run.scenario, Scenario::Idle | Scenario::Storm) && more <= CLIENTS_MAX;

@@ -77,6 +77,7 @@ impl Broadcast {
         check(dialect)?;
         let flap = &plan::flapping(args, flap)?;
         let stepping = self.stepping()?;
+        steps.check_search(&args.fleet)?;
         let clients_max = stepping.clients_max(steps, 0)?;
         let clients = stepping.clients_known(steps, 0)?;
         let target = target::of(args, clients)?;

@@ -71,6 +71,7 @@ impl Echo {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let Self { run: args, says, steps, .. } = &self;
         let stepping = self.stepping()?;
+        steps.check_search(&args.fleet)?;
         let dialect = args.dialect.as_deref().unwrap_or(if self.is_closed() { "json" } else { "raw" });
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
         let clients = stepping.clients_known(steps, CLIENTS)?;

@@ -9,6 +9,7 @@ use stats::capacity::SearchConfig;
 
 use crate::crowd;
 use crate::exit::Failure;
+use crate::fleet_args::FleetArgs;
 use crate::plan;
 use crate::processes;
 use crate::rates::{self, Rates};
@@ -72,7 +73,8 @@ pub(crate) struct StepArgs {
     /// Find the number of clients at which the limits break
     #[arg(long, help_heading = "Steps")]
     pub(crate) search: bool,
-    /// Search no further than this [default: what the limit on open files allows one process]
+    /// Search no further than this [default: what the limit on open files allows one process; a fleet has to
+    /// be told]
     #[arg(long, value_name = "N", value_parser = units::count, requires = "search", help_heading = "Steps")]
     pub(crate) max_clients: Option<u64>,
 }
@@ -108,6 +110,15 @@ impl StepArgs {
     /// Returns whether a rate or a closed loop is asked for.
     pub(crate) fn says_how_often(&self) -> bool {
         self.rate.is_some() || self.concurrent.is_some() || self.sample_size.is_some()
+    }
+
+    /// Refuses a search by a fleet that has no end: this machine's limits say nothing of its agents.
+    pub(crate) fn check_search(&self, fleet: &FleetArgs) -> Result<(), Failure> {
+        if self.search && self.max_clients.is_none() && fleet.fleet.is_some() {
+            let problem = "say how far a fleet is to search, e.g. --max-clients 100k";
+            return Err(Failure::usage("--max-clients", problem));
+        }
+        Ok(())
     }
 
     /// The flag that ends steps by a limit, if one was given.
