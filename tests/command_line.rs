@@ -75,6 +75,7 @@ fn wrong_usage_is_named() {
             "--restart-command",
         ),
         ("saturate ws://127.0.0.1:1/ --first-rate 100 --max-rate 10", "first_rate", "--max-rate"),
+        ("saturate ws://127.0.0.1:1/ --max-rate 2G", "max_rate", "1G"),
         (
             "echo ws://127.0.0.1:1/ --scrape https://127.0.0.1/metrics",
             "scrape.value_validation",

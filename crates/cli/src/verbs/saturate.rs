@@ -98,7 +98,10 @@ impl Saturate {
     /// The steps that it takes.
     fn course(&self) -> Result<Course, Failure> {
         steps::positive("--duration", self.duration)?;
-        if !(self.first_rate > 0.0 && self.first_rate <= self.max_rate && self.max_rate <= 1e9) {
+        if self.max_rate > 1e9 {
+            return Err(Failure::usage("--max-rate", "at most 1G messages per second"));
+        }
+        if !(self.first_rate > 0.0 && self.first_rate <= self.max_rate) {
             return Err(Failure::usage("--first-rate", "above 0, and not above --max-rate"));
         }
         let mut levels: Vec<u32> = self
