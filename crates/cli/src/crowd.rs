@@ -76,6 +76,17 @@ pub(crate) fn unanswered(plan: &Plan) -> Vec<&SayKind> {
     says.filter(|(kind, say)| say.to_others && !acks.has(*kind)).map(|(_, say)| say).collect()
 }
 
+/// Refuses a share of the clients that is less than one of them.
+pub(crate) fn check_share(flag: &str, share: f64, clients: u64) -> Result<(), Failure> {
+    if share * clients as f64 >= 1.0 {
+        return Ok(());
+    }
+    // As it was typed: 7% is 0.07, and a hundred times that is not 7 in binary.
+    let percent = (1e12 * share).round() / 1e10;
+    let problem = format!("{percent}% of {clients} clients is less than one client; ask for a larger share");
+    Err(Failure::usage(flag, problem))
+}
+
 /// `SHARE`.
 fn speakers(text: &str) -> Result<Speakers, String> {
     let share =
@@ -117,6 +128,15 @@ mod tests {
         assert_eq!(slow("10%:1KiB/s"), Ok(Slow { share: 0.1, bytes_per_s: 1024 }));
         assert_eq!(churn("1%/s"), Ok(Churn { share_per_s: 0.01 }));
         assert_eq!(churn("250%/s"), Ok(Churn { share_per_s: 2.5 }), "everybody leaves after 400 ms");
+    }
+
+    #[test]
+    fn small_shares_are_refused_as_typed() {
+        assert!(check_share("--share", 0.07, 15).is_ok());
+        for (share, named) in [(0.07, " 7% of 14 "), (0.001, " 0.1% of 14 ")] {
+            let failure = check_share("--share", share, 14).unwrap_err();
+            assert!(failure.key() == "usage.share" && failure.to_string().contains(named), "{failure}");
+        }
     }
 
     #[test]

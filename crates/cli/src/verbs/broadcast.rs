@@ -156,14 +156,7 @@ impl Broadcast {
 fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failure> {
     let (Some(slow), Some(clients)) = (slow, clients_max) else { return Ok(()) };
     // The run would say that slow readers do no harm, with none there.
-    if slow.share * clients as f64 >= 1.0 {
-        return Ok(());
-    }
-    let problem = format!(
-        "{}% of {clients} clients is less than one client; ask for a larger share",
-        100.0 * slow.share
-    );
-    Err(Failure::usage("--slow", problem))
+    crowd::check_share("--slow", slow.share, clients)
 }
 
 /// Refuses a role that sends messages but has no client, even only in the smallest step.

@@ -8,6 +8,7 @@ use results::{Scenario, units};
 use wire::{Backoff, DialectId};
 
 use crate::args::RunArgs;
+use crate::crowd;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::plan::{self, PlanInputs};
@@ -78,9 +79,11 @@ impl Storm {
         let facts = plan.client_spec.dialect.facts();
         let only_receives = facts.only_receives;
         let is_silent = only_receives || app.is_some_and(|app| app.echo.is_none());
-        if is_silent && self.share < 1.0 {
+        let restarts_servers = !self.restart_commands.is_empty();
+        if is_silent && (self.share < 1.0 || restarts_servers) {
+            let clients = if restarts_servers { "the clients" } else { "the clients that stay" };
             let why = if only_receives { "they only receive" } else { "the app's file has no [echo]" };
-            stderr::note(&format!("the clients that stay say nothing: {why}"));
+            stderr::note(&format!("{clients} say nothing: {why}"));
         }
         let request = Request {
             args,
@@ -123,12 +126,8 @@ impl Storm {
         let clients = plan::clients("--clients", self.clients)?;
         // The restarting servers drop the connections, and not the clients.
         let share = if self.restart_commands.is_empty() { self.share } else { 0.0 };
-        if self.restart_commands.is_empty() && share * f64::from(clients) < 1.0 {
-            let problem = format!(
-                "{}% of {clients} clients is less than one client; ask for a larger share",
-                100.0 * share
-            );
-            return Err(Failure::usage("--share", problem));
+        if self.restart_commands.is_empty() {
+            crowd::check_share("--share", share, clients.into())?;
         }
         // At least one's: also if all leave, a schedule has a rate above 0.
         let stay = (f64::from(clients) * (1.0 - share)).max(1.0);
