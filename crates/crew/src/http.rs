@@ -146,11 +146,15 @@ fn be_patient(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
     stream.set_write_timeout(Some(timeout))
 }
 
-/// Reads a whole answer, or what comes until the connection ends.
+/// Reads a whole answer, or what comes until the connection ends. One that is too long is an error.
 fn read(stream: &mut impl Read, timeout: Duration) -> io::Result<Vec<u8>> {
     let (start, mut answer) = (Instant::now(), Vec::new());
     let mut buffer = vec![0; READ_BYTES];
-    while answer.len() < ANSWER_BYTES_MAX && !is_whole(&answer) {
+    while !is_whole(&answer) {
+        if answer.len() > ANSWER_BYTES_MAX {
+            let problem = format!("the answer is longer than {} MiB", ANSWER_BYTES_MAX >> 20);
+            return Err(io::Error::other(problem));
+        }
         match stream.read(&mut buffer)? {
             0 => break,
             // The socket's own timeout is for each read: a server that drips a byte at a time would never
@@ -259,6 +263,12 @@ mod tests {
             let problem = answer(bytes).unwrap_err();
             assert!(problem.contains(named), "{problem}");
         }
+    }
+
+    #[test]
+    fn endless_answers_are_refused() {
+        let error = read(&mut io::repeat(b'x'), PATIENCE.answer).unwrap_err();
+        assert!(error.to_string().contains(" 4 MiB"), "{error}");
     }
 
     /// Answers one connection with these bytes and keeps it open until the other side is gone.

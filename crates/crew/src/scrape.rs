@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use results::finding::Caveat;
+use results::format::counted;
 
 use crate::http::{Answer, Source, Timeouts};
 
@@ -52,9 +53,10 @@ impl Scrape {
     pub fn start(source: Source, only: Vec<String>) -> Result<Self, String> {
         let read = move || -> Result<Metrics, String> {
             let mut metrics = exposition::parse(&text(source.get(PATIENCE)?)?)?;
+            let all = metrics.len();
             metrics.retain(|name, _| is_wanted(name, &only));
             match metrics.len() {
-                0 => Err("none of its metrics matches".into()),
+                0 => Err(why_none(all, &only)),
                 1..=METRICS_MAX => Ok(metrics),
                 n => Err(format!(
                     "{n} metrics, and at most {METRICS_MAX} are kept: name some with --scrape-only"
@@ -148,6 +150,18 @@ fn text(answer: Answer) -> Result<String, String> {
     }
 }
 
+/// Why none of an endpoint's metrics is kept.
+fn why_none(all: usize, only: &[String]) -> String {
+    match (all, only) {
+        (0, _) => "it has no metrics".into(),
+        (_, []) => "it has no metrics but histogram buckets: name them with --scrape-only".into(),
+        _ => {
+            let metrics = counted(all as u64, "metric");
+            format!("it has {metrics}, and none begins with {}: see --scrape-only", only.join(" or "))
+        }
+    }
+}
+
 fn is_wanted(name: &str, only: &[String]) -> bool {
     if only.is_empty() {
         // Buckets are most of an endpoint's lines, and say nothing one by one on a timeline.
@@ -181,5 +195,8 @@ mod tests {
         assert!(is_wanted("up", &[]) && !is_wanted("lat_bucket{le=\"1\"}", &[]));
         let only = ["lat_".to_owned()];
         assert!(is_wanted("lat_bucket{le=\"1\"}", &only) && !is_wanted("up", &only));
+        assert!(why_none(4, &[]).contains("--scrape-only") && !why_none(0, &only).contains("--scrape-only"));
+        let why = why_none(4, &only);
+        assert!([" 4 ", " lat_:", "--scrape-only"].iter().all(|named| why.contains(named)), "{why}");
     }
 }
