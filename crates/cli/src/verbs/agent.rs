@@ -142,6 +142,9 @@ impl Agent {
         };
         let throng = targets::this_program()?;
         let (may_install, say) = (self.allow_install, self.say());
+        if address.is_loopback() && self.advertise.is_none() {
+            say(&format!("only this machine reaches {address}: for load from others, pass --advertise IP"));
+        }
         let servers = |is_over| -> Box<dyn host::Host> {
             Box::new(Servers::new(Arc::clone(&catalog), throng.clone(), address, may_install, say, is_over))
         };
