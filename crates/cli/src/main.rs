@@ -14,6 +14,7 @@ mod buffered_output;
 mod builtin;
 mod calibration;
 mod compression;
+mod conflicts;
 mod crowd;
 mod dialect_args;
 mod doctor;
@@ -208,6 +209,7 @@ fn parse(words: &[OsString]) -> Cli {
     next::begin(Cli::command);
     let matches = help::full(Cli::command()).try_get_matches_from(words);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
+        let error = conflicts::with_tip(error, &texts);
         let is_brief = error.kind() == ErrorKind::DisplayHelp && texts.iter().any(|word| word == "-h");
         if let Some(brief) =
             texts.get(1).filter(|_| is_brief).and_then(|verb| help::brief(&Cli::command(), verb))
