@@ -283,16 +283,20 @@ impl Worker {
 
     /// Sends a part of an answer on a stream of HTTP/2.
     fn answer_part(&mut self, key: usize, stream: u32, output: Vec<u8>, then: AnswerPart) {
-        // A client may keep its windows shut over a thousand answers. Behind the first, they are held like
-        // other bytes that are not taken.
-        let is_crowded = self.held.is_full() && self.connections[key].session.all_unsent_bytes() > 0;
-        if is_crowded && !output.is_empty() {
+        // Clients may keep their windows shut over a thousand answers each, or over one on each of a thousand
+        // connections. Their bytes are held like others that are not taken.
+        let (is_full, token) = (self.held.is_full(), self.token_of(key));
+        if is_full && !output.is_empty() && self.connections[key].session.all_unsent_bytes() > 0 {
             self.drop_slow_stream((key, stream), Slow::Crowd);
         } else {
             if then != AnswerPart::More {
                 self.connections[key].take_stream(stream);
             }
             self.call(key, Call::Part(stream, &output, then));
+            let is_left = |worker: &Worker| worker.connections[key].session.unsent_bytes(stream) > 0;
+            if is_full && self.find(token).is_some() && is_left(self) {
+                self.drop_slow_stream((key, stream), Slow::Crowd);
+            }
         }
         self.buffers.output = Buffers::reuse(output);
     }

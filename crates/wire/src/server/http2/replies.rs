@@ -24,7 +24,7 @@ pub(super) struct Replies {
     all: VecDeque<Reply>,
     /// Streams whose answers have broken off.
     broken: Vec<u32>,
-    /// Bytes of all bodies that waited for the client's windows after the latest flush.
+    /// Bytes of all bodies that wait for the client's windows, as of the latest flush or removal.
     unsent_bytes: usize,
 }
 
