@@ -26,6 +26,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use net::errors::ErrorKind;
 use net::namespaces::OwnMounts;
 use net::proc;
 use net::signals::{self, StopSignal};
@@ -298,8 +299,9 @@ fn start(
     command.envs(brief.env.iter().cloned()).args(&brief.command[1..]).current_dir(&brief.folder);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
     let child = signals::end_with_parent(&mut command).spawn().map_err(|error| {
-        // No process or no memory for one: EAGAIN and ENOMEM of fork(2).
-        let is_full = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory);
+        // No process, memory or file for one: EAGAIN and ENOMEM of fork(2), EMFILE and ENFILE of pipe(2).
+        let kind = ErrorKind::of(&error);
+        let is_full = matches!(kind, ErrorKind::WouldBlock | ErrorKind::NoBuffers | ErrorKind::TooManyFiles);
         let fault = if is_full { Fault::Machine } else { Fault::Program };
         NotStarted { why: naming(&brief.command[0])(error).to_string(), fault }
     })?;

@@ -6,7 +6,8 @@ use results::{Run, Step};
 /// The percentage of the machine's CPU that other programs may use; a measurement in which they used more is
 /// made again.
 pub const PERCENT_MAX: f64 = 10.0;
-/// The subject of that: a machine of a host that is shared has less CPU without a program that could be seen.
+/// Subject of sentences about [`PERCENT_MAX`]: on a shared host, the hypervisor takes CPU as well, and no program
+/// shows it.
 pub const OTHERS: &str = "other programs or the hypervisor";
 /// How often it is made again where the suite does not say: on a machine that is never quiet it would not
 /// come to an end.

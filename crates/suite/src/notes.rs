@@ -20,6 +20,8 @@ pub(crate) struct TargetNotes {
     pub(crate) flaw: Option<String>,
     /// Its figure is that of a limit of the system, and so none of the server's: this one, if there is any.
     pub(crate) at_file_limit: Option<String>,
+    /// The generator ended its rounds at fewer clients than others had: with another it may be ahead.
+    pub(crate) is_held_back: bool,
     /// In a round the server was not the limit, but the generator, the machine, or the most that was tried.
     pub(crate) is_bound: bool,
     /// Caveats of its figure.
@@ -35,6 +37,7 @@ impl TargetNotes {
             flaw: failed(&entries, StageFailure::is_of_target)
                 .or_else(|| wrong(scenario.verb, runs, is_of_target)),
             at_file_limit: at_file_limit(&scenario.figures[0], runs),
+            is_held_back: false,
             is_bound: runs.iter().any(|run| {
                 is_bound(run, Bottleneck::Generator)
                     || is_bound(run, Bottleneck::Machine)
@@ -52,8 +55,8 @@ impl TargetNotes {
     }
 }
 
-/// A target that broke a limit with fewer clients than others had has a figure of these fewer, which says
-/// nothing beside theirs. Whoever has a flaw of its own is nobody's measure.
+/// A target that ended at fewer clients than others, by its limits or by the generator's, has a figure of these
+/// fewer, which says nothing beside theirs. Whoever has a flaw of its own is nobody's measure.
 pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [TargetNotes]) {
     // The yardstick is not among those that are compared.
     let is_compared = |((name, _), said): &(&(&str, Vec<Run>), &TargetNotes)| {
@@ -68,6 +71,8 @@ pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said:
         if let Some(own) = fewest(figure, runs.iter()).filter(|own| *own < most) {
             // Fewer clients are an easier load: a good figure of them would win by losing.
             let few = format!("a figure of {}, and others' of {}", clients(own), count(most));
+            let reached = fewest(figure, runs.iter().filter(is_own));
+            said.is_held_back = said.flaw.is_none() && reached.is_none_or(|own| own >= most);
             said.flaw = Some(said.flaw.take().map_or(few.clone(), |flaw| format!("{flaw}; {few}")));
         }
     }
@@ -309,6 +314,12 @@ mod tests {
         let flawed = |flaw| TargetNotes { flaw, ..TargetNotes::default() };
         let mut said = [None, None, died(), None, None, None].map(flawed);
         hold_to_one_load(&Figure::parse("rtt.p95", Verb::Broadcast).unwrap(), &runs, &mut said);
+        let held_back = said.each_ref().map(|said| said.is_held_back);
+        assert_eq!(
+            held_back,
+            [false, false, false, false, true, false],
+            "with another generator, maybe ahead"
+        );
         let flaws = said.map(|said| said.flaw);
         let few = || Some("a figure of 1,000 clients, and others' of 2,000".to_owned());
         assert_eq!(flaws, [few(), None, died(), None, few(), None], "who died takes nobody's place");

@@ -108,14 +108,14 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let remarks: Vec<String> = standings.iter().map(said_of).collect();
     let last_round =
         |(name, runs): &(&str, Vec<Run>)| Some(((*name).to_owned(), msacc::table(runs.last()?)?));
-    // The yardstick is no choice, and a server with a flaw has no place however many clients it has.
+    // The yardstick is no choice, and a server with a flaw of its own has no place however many clients it has.
     let may_lead = |((name, _), said): &(&(&str, Vec<Run>), &TargetNotes)| {
-        *name != REFERENCE_NAME && said.flaw.is_none()
+        *name != REFERENCE_NAME && (said.flaw.is_none() || said.is_held_back)
     };
     let choices: Vec<_> = runs.iter().zip(&said).filter(may_lead).collect();
     let at_file_limit = choices.iter().filter(|(_, said)| said.at_file_limit.is_some()).count();
     let is_beyond = |(_, runs): &(&str, Vec<Run>), said: &TargetNotes| {
-        said.at_file_limit.is_some() || is_unknown(&figure, runs)
+        said.is_held_back || said.at_file_limit.is_some() || is_unknown(&figure, runs)
     };
     let beyond = choices.iter().filter(|(of, said)| is_beyond(of, said)).count();
     Ok(Section {

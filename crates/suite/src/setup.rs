@@ -245,11 +245,20 @@ fn hold(target: &Target, tools: &Tools<'_>) -> Result<Option<File>, StageFailure
         return Ok(None);
     }
     let Ok(folder) = File::open(&target.folder) else { return Ok(None) };
-    let mut is_said = false;
+    let (start, mut is_said) = (Instant::now(), false);
     while let Err(TryLockError::WouldBlock) = folder.try_lock() {
         if !is_said {
-            (tools.say)(&format!("waiting for another throng, which installs {}", target.name));
+            (tools.say)(&format!("waiting for another throng, which prepares {}", target.name));
             is_said = true;
+        }
+        // It installs and builds, and each may take this long.
+        if start.elapsed() > 2 * STEP_MAX {
+            let folder = target.folder.display();
+            let reason = format!(
+                "another throng has held {folder} for {} min: end that one",
+                start.elapsed().as_secs() / 60
+            );
+            return Err(StageFailure::new(Stage::Install, reason));
         }
         tools.may_go_on(Stage::Install)?;
         std::thread::sleep(POLL);
@@ -264,7 +273,8 @@ fn hold(target: &Target, tools: &Tools<'_>) -> Result<Option<File>, StageFailure
 pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailure> {
     version(target, tools).map_err(|trouble| {
         let remedy = format!("throng targets install {}", target.common_name());
-        StageFailure::new(Stage::Install, format!("not installed: {remedy} ({})", trouble.reason))
+        let reason = format!("no version: {}; if it is not installed: {remedy}", trouble.reason);
+        StageFailure::new(Stage::Install, reason)
     })
 }
 
