@@ -132,9 +132,8 @@ impl Agents {
                     lost: lost.get(&agent.name).cloned(),
                 };
                 step.fleet = states.iter().map(of).collect();
-                // The rest of the machine is not the generator's, but connections were refused by the server's.
-                let is_servers = machine.same_host == Some(true);
-                let listen_overflows = machine.listen_overflows.filter(|_| is_servers);
+                // The rest of the machine is not the generator's; these connections were refused by the server's.
+                let listen_overflows = machine.listen_overflows;
                 step.machine =
                     listen_overflows.map(|_| MachineUse { listen_overflows, ..MachineUse::default() });
                 step.agents = step.fleet.iter().filter(|agent| agent.lost.is_none()).count() as u32;

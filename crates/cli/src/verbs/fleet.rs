@@ -223,7 +223,7 @@ mod tests {
         let free = Hello { run: None, ..locked() };
         let key = FleetKey::generate();
         for (agent, key, named) in [
-            (agent(), None, "  a works for run 77:"),
+            (agent(), None, " not left run 77"),
             (locked(), None, " UAB; "),
             (locked(), Some(&key), key.public().as_str()),
         ] {

@@ -217,7 +217,7 @@ fn why_not(hello: &Hello, wanted: &AgentSelection) -> Option<Unfit> {
 /// Why an agent still works for a run after [`stop`]; `None` if it is free.
 pub fn why_busy(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit> {
     let run = hello.run.clone()?;
-    Some(why_locked(hello, key).unwrap_or(Unfit::Busy(run)))
+    Some(why_locked(hello, key).unwrap_or(Unfit::Staying(run)))
 }
 
 /// Why an agent that obeys one key alone does not obey this one.

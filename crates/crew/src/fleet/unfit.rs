@@ -27,6 +27,9 @@ pub enum Unfit {
     /// It works for this run.
     #[error("works for run {0}: wait for its end, or end it with throng fleet stop")]
     Busy(String),
+    /// It was told to leave this run, and has not left.
+    #[error("has not left run {0}: if a second throng fleet stop does not help, stop it on its machine")]
+    Staying(String),
 }
 
 /// Agents and why they cannot work, a line each.

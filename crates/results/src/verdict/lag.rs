@@ -209,7 +209,7 @@ fn others(step: &Step, lag: &Lag) -> Option<Others> {
         return None;
     }
     // A fleet has several machines, of none of which all is known.
-    let Some(machine) = &step.machine else {
+    let Some(machine) = step.machine.as_ref().filter(|_| step.fleet.is_empty()) else {
         return (lag.is_contention == Some(true)).then_some(Others { stolen: None, programs: None });
     };
     if let Some(stolen) = stolen_percent(step) {

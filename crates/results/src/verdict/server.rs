@@ -174,7 +174,8 @@ pub(super) fn short_queue(step: &Step) -> Option<Cause> {
 
 /// A closed loop whose answers take as long as the way there and back.
 pub(super) fn far(step: &Step) -> Option<Cause> {
-    if step.machine.as_ref()?.same_host == Some(true) {
+    // Of a fleet's machines, none is known to be near or far.
+    if !step.fleet.is_empty() || step.machine.as_ref()?.same_host == Some(true) {
         return None;
     }
     let (service_ns, tcp) = (closed_service_ns(step)?, &step.figures.tcp);

@@ -63,6 +63,8 @@ impl RemoteServerReader {
         }
         if whole {
             let until = Instant::now() + 2 * ANSWER_TIME;
+            // Without an answer, there is none of an earlier moment in its place.
+            self.latest = None;
             // Answers to earlier questions come first.
             while self.unanswered > 0 {
                 let left = until.saturating_duration_since(Instant::now());
