@@ -57,7 +57,6 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::{Query, Store};
 

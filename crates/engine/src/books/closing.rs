@@ -12,8 +12,8 @@ use crate::messages::{SentBroadcast, Settled};
 const DEAF_TO_MIN: usize = 10;
 
 /// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the
-/// caller's to take. `due_ns` says when a message was
-/// due, by its sender's place among the senders and its number, where that is known without having been kept.
+/// caller's to take. `due_ns` says when a message was due, by its sender's place among the senders and its
+/// number, where that is known without having been kept.
 pub(crate) fn close<C: AsMut<Record>>(
     ledger: &mut Ledger,
     clients: &mut [C],
