@@ -67,7 +67,7 @@ fn releases_with_wrong_checksums_do_not_run() {
         assert!(outcomes[1..].iter().all(|outcome| outcome.code == Some(0)), "{}", said(&outcomes));
     }
     let all = comments.all();
-    assert!(all.len() == 1 && all[0].contains("throng was not run"), "{all:?}");
+    assert!(all.len() == 1 && all[0].contains("throng has no result"), "{all:?}");
 }
 
 #[test]

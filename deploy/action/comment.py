@@ -14,7 +14,7 @@ PER_PAGE = 100
 PAGES_MAX = 10
 # What GitHub takes as one comment, in characters.
 CHARACTERS_MAX = 65_536
-NOT_RUN = "## throng was not run\n\nThe reason is in the log of the job.\n"
+NO_RESULT = "## throng has no result\n\nThe reason is in the log of the job.\n"
 CUT = "\n\n… (the rest is on the job's summary page)\n"
 
 
@@ -27,7 +27,8 @@ def main() -> None:
     name = " ".join(filter(None, [os.environ.get("GITHUB_JOB"), os.environ.get("HEADER")]))
     marker = f"<!-- throng: {name} -->\n"
     # A comment about the push before would be read as one about this.
-    body = marker + (summary.read_text() if summary.is_file() else NOT_RUN)
+    text = summary.read_text() if summary.is_file() else ""
+    body = marker + (text or NO_RESULT)
     if len(body) > CHARACTERS_MAX:
         body = body[: CHARACTERS_MAX - len(CUT)] + CUT
     issues = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/issues"

@@ -37,7 +37,7 @@ pub(crate) struct Exports {
 impl Exports {
     /// Opens the exports that the flags ask for, so that one that cannot be opened is known before anything
     /// is measured.
-    pub(crate) fn new(args: &RunArgs, run: &Run) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &RunArgs, run: &Run, goes_on: bool) -> Result<Self, Failure> {
         let ways = [
             (otlp::way(), &args.otlp),
             (remote_write::way(), &args.remote_write),
@@ -47,7 +47,7 @@ impl Exports {
             ways.into_iter().filter_map(|(way, url)| url.as_deref().map(|url| Push::start(way, url)));
         Ok(Self {
             measures: Measures::new(run),
-            stream: args.stream.as_deref().map(|path| Stream::open(path, run)).transpose()?,
+            stream: args.stream.as_deref().map(|path| Stream::open(path, run, goes_on)).transpose()?,
             metrics: args.metrics.map(Metrics::listen).transpose()?,
             pushes: pushes.collect::<Result<_, _>>()?,
             told_ns: None,
@@ -84,7 +84,7 @@ impl Exports {
 
     /// A step was measured: seconds that have not been sent are sent now. No worker reports after the last
     /// one.
-    pub(crate) fn handle_measured(&mut self, step: &Step) {
+    pub(crate) fn handle_measured(&mut self, step: &Step, is_warmup: bool) {
         let figures = Some(Arc::new(step.figures.explicit_buckets()));
         for second in &step.series {
             if self.told_ns.is_some_and(|told_ns| second.t_ns <= told_ns) {
@@ -96,7 +96,7 @@ impl Exports {
             let phase = if is_loading { StepPhase::Loading } else { StepPhase::Draining };
             self.handle_progress(&Progress {
                 phase,
-                is_warmup: false,
+                is_warmup,
                 done: 1.0,
                 clients: step.clients as u32,
                 usable: second.clients,
@@ -107,7 +107,9 @@ impl Exports {
                 figures: figures.clone(),
             });
         }
-        self.measures.handle_measured(step);
+        if !is_warmup {
+            self.measures.handle_measured(step);
+        }
         if let Some(metrics) = &self.metrics {
             metrics.show(&self.measures);
         }

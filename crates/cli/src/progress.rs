@@ -48,8 +48,8 @@ impl Live {
     }
 
     /// A step was measured.
-    pub(crate) fn handle_measured(&mut self, step: &Step) {
-        self.exports.handle_measured(step);
+    pub(crate) fn handle_measured(&mut self, step: &Step, is_warmup: bool) {
+        self.exports.handle_measured(step, is_warmup);
     }
 
     /// A step has ended and is the run's last.

@@ -148,12 +148,13 @@ fn measure(
             Err(Broken { error, step }) => (*step, Some(error)),
         };
         // It is neither judged nor kept, and no export counts it.
-        if error.is_none() && order.warmup {
+        let is_warmup = error.is_none() && order.warmup;
+        recorder.handle_measured(&step, is_warmup);
+        if is_warmup {
             judge.handle_warmup(&step);
             agenda.handle_warmup(&order);
             continue;
         }
-        recorder.handle_measured(&step);
         let step = judge.judge(step, &order, recorder.run.steps.last());
         if let Some(error) = error {
             recorder.keep_cut_short(judge::cut_short(step, &error));

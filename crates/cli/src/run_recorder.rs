@@ -36,7 +36,7 @@ impl<'a> RunRecorder<'a> {
     /// A recorder of what was requested, or for the second part of an `earlier` run.
     pub(crate) fn new(request: &Request<'a>, earlier: Option<Run>) -> Result<Self, Failure> {
         let args = request.args;
-        let resumed = earlier.as_ref().and_then(resume::caveat);
+        let (goes_on, resumed) = (earlier.is_some(), earlier.as_ref().and_then(resume::caveat));
         // All are told of one run, whichever part of it this is.
         let run = match earlier {
             Some(earlier) => Run { verdict: verdict::conclude(&earlier.steps), ..earlier },
@@ -50,7 +50,7 @@ impl<'a> RunRecorder<'a> {
             // Opened now, so that a path that cannot be written to is known before the run.
             log_file: args.events.as_deref().map(event_log::open).transpose()?,
             events: None,
-            live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
+            live: Live::new(args.quiet, Exports::new(args, &run, goes_on)?, screen)?,
             run,
             resumed,
         };
@@ -69,10 +69,10 @@ impl<'a> RunRecorder<'a> {
         Ok(())
     }
 
-    /// A step was measured, be it for warming up.
-    pub(crate) fn handle_measured(&mut self, step: &Step) {
+    /// A step was measured.
+    pub(crate) fn handle_measured(&mut self, step: &Step, is_warmup: bool) {
         self.live.clear();
-        self.live.handle_measured(step);
+        self.live.handle_measured(step, is_warmup);
     }
 
     /// Keeps a whole step.

@@ -30,6 +30,8 @@ pub(crate) struct Stream {
     out: Option<BufferedOutput>,
     /// A regular file that still holds what it has held.
     old: Option<File>,
+    /// True if the run was cut short, and goes on.
+    goes_on: bool,
 }
 
 /// Returns whether a path is the usual name of standard output.
@@ -39,7 +41,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 
 impl Stream {
     /// Opens the file, or standard output for `-`. What the file holds stays there until the run begins.
-    pub(crate) fn open(path: &Path, run: &Run) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, run: &Run, goes_on: bool) -> Result<Self, Failure> {
         let cannot = |error| Failure::could_not("write", format!("write {}", path.display()), error);
         let mut old = None;
         let out = if is_stdout(path) {
@@ -57,13 +59,12 @@ impl Stream {
                 .map_err(cannot)?;
             BufferedOutput::new(file.into())
         };
-        Ok(Self { run: run.id.clone(), out: Some(out), old })
+        Ok(Self { run: run.id.clone(), out: Some(out), old, goes_on })
     }
 
     /// The run begins: writes the first line. One that goes on is told behind the lines that it has.
     pub(crate) fn begin(&mut self, run: &Run) {
-        let goes_on = !run.steps.is_empty();
-        let ready = |mut file: File| match goes_on {
+        let ready = |mut file: File| match self.goes_on {
             true => file.seek(SeekFrom::End(0)).map(drop),
             false => net::private::empty(&file),
         };
