@@ -104,7 +104,8 @@ fn verdict(run: &Run) -> String {
     for limit in RunLimit::all(run).iter().filter(|limit| limit.is_asked) {
         let actual = conclusion::actual(limit.outcome).map(|was| format!(" ({was})")).unwrap_or_default();
         let bold = if limit.outcome.passed { "" } else { "**" };
-        text += &format!("- **Limit** `{}`: {bold}{}{bold}{actual}\n", limit.outcome.of, limit.fate());
+        text +=
+            &format!("- **Limit** `{}`: {bold}{}{bold}{actual}\n", limit.outcome.of, limit.outcome_text());
     }
     if run.verdict.is_trusted() {
         text += "- **CAVEATS** none\n";

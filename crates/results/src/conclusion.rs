@@ -85,13 +85,13 @@ pub fn conclude(run: &Run) -> Conclusion {
 
 /// Returns whether limits were broken on purpose, to find where they break: that is no failure where anything was held.
 pub fn breaks_on_purpose(run: &Run) -> bool {
-    is_looking(run) && run.steps.iter().any(Step::has_passed)
+    is_looking(run) && heaviest_kept(run).is_some()
 }
 
 /// The broken limits of a step by which its run fails. Where anything was held, those are not among them that
 /// a search or a sweep breaks to find its answer, nor the one that ends the steps of a walk.
 pub fn failures<'a>(run: &'a Run, step: &'a Step) -> impl Iterator<Item = &'a LimitOutcome> {
-    let is_held = run.steps.iter().any(Step::has_passed);
+    let is_held = heaviest_kept(run).is_some();
     let is_looking = is_looking(run);
     let limits = step.limits.iter().chain(&step.standing).filter(move |_| !(is_held && is_looking));
     let is_end_failure = !is_held && (is_looking || !is_undecided(step));

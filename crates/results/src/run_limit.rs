@@ -1,6 +1,6 @@
 //! The limits of a run, each told once for all of its steps.
 
-use crate::conclusion::{asked, breaks_on_purpose};
+use crate::conclusion::{asked, failures};
 use crate::limit::LimitOutcome;
 use crate::run::Run;
 use crate::step::Step;
@@ -12,8 +12,8 @@ pub struct RunLimit<'a> {
     pub outcome: &'a LimitOutcome,
     /// True if the user asked for it: it is neither a standing one, nor the end of the steps.
     pub is_asked: bool,
-    /// True if it was broken to find where it breaks.
-    pub is_on_purpose: bool,
+    /// True if the run fails by it: it was not broken to find where it breaks.
+    pub is_failure: bool,
     /// The load at which it broke, if the run has several.
     at: Option<String>,
 }
@@ -27,7 +27,7 @@ impl<'a> RunLimit<'a> {
             move |(outcome, step): (&'a LimitOutcome, &Step)| RunLimit {
                 outcome,
                 is_asked,
-                is_on_purpose: breaks_on_purpose(run),
+                is_failure: failures(run, step).any(|failed| failed.of == outcome.of),
                 at: (!outcome.passed && run.steps.len() > 1).then(|| asked(run.scenario, step)),
             }
         };
@@ -35,12 +35,12 @@ impl<'a> RunLimit<'a> {
     }
 
     /// Its outcome in words: `kept`, `broken at 4,000 clients`.
-    pub fn fate(&self) -> String {
+    pub fn outcome_text(&self) -> String {
         let at = self.at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
-        match (self.outcome.passed, self.is_on_purpose) {
+        match (self.outcome.passed, self.is_failure) {
             (true, _) => "kept".into(),
-            (false, true) => format!("broken{at}, as a search does"),
-            (false, false) => format!("broken{at}"),
+            (false, true) => format!("broken{at}"),
+            (false, false) => format!("broken{at}, where the steps end"),
         }
     }
 }

@@ -93,7 +93,7 @@ struct Latency {
 struct LimitView {
     limit: String,
     tone: &'static str,
-    fate: String,
+    outcome: String,
     actual: String,
 }
 
@@ -291,12 +291,12 @@ fn latency(run: &Run, repeats: Option<&Repeats<'_>>) -> Latency {
 fn limits(run: &Run) -> Vec<LimitView> {
     let view = |limit: RunLimit| LimitView {
         limit: limit.outcome.of.to_string(),
-        tone: match (limit.outcome.passed, limit.is_on_purpose) {
+        tone: match (limit.outcome.passed, limit.is_failure) {
             (true, _) => "good",
-            (false, true) => "plain",
-            (false, false) => "bad",
+            (false, true) => "bad",
+            (false, false) => "plain",
         },
-        fate: limit.fate(),
+        outcome: limit.outcome_text(),
         actual: conclusion::actual(limit.outcome).unwrap_or_else(|| "not measured".into()),
     };
     RunLimit::all(run).into_iter().map(view).collect()

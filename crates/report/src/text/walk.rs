@@ -2,7 +2,7 @@
 
 use results::conclusion::{self, shown};
 use results::format::{count, rate, share};
-use results::{Run, Scenario, Step};
+use results::{Requirement, Run, Scenario, Step};
 use stats::{Counts, Timed};
 
 use crate::reading;
@@ -54,8 +54,10 @@ fn cells(sign: &str, clients: &str, rate: &str, values: [String; 4], came: &str,
 /// The share of messages due that came; below 100% where one is missing.
 fn came(step: &Step) -> String {
     let Counts { received, expected, in_flight, .. } = step.counts;
-    // What was on its way to clients that left was due to nobody any more.
-    match expected.saturating_sub(in_flight) {
+    // What was on its way to clients that left was due to nobody any more. In a step that was cut short, it was
+    // on its way to all.
+    let is_cut = step.was_interrupted() || step.broken().any(|limit| limit.of == Requirement::Finished);
+    match expected.saturating_sub(if is_cut { 0 } else { in_flight }) {
         0 => String::new(),
         due if received >= due => "100%".into(),
         due => share(100.0 * received as f64 / due as f64),
