@@ -341,16 +341,15 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     // A reset discards what was answered and not read yet: the limit is above that.
     let is_reset =
         first.closing.as_ref().is_some_and(|closing| closing.code.is_none() && closing.end == Lost::Reset);
-    if limit == 0 {
-        let end = if is_reset { "the connection was reset" } else { "the server stopped answering" };
-        return Err(NotTried(format!("{end} before any answer was read")));
-    }
-    tester.site.known.note_burst(limit);
     let (key, told) = match (&first.closing, &first.told) {
         (Some(closing), _) => (closing.key(), closing.to_string()),
         (None, Some(told)) => ("message".into(), format!("it says {told:?}")),
         (None, None) => (Value::from("silence"), "silence".to_owned()),
     };
+    if limit == 0 {
+        return Err(NotTried(format!("{told} before any answer was read")));
+    }
+    tester.site.known.note_burst(limit);
     let mut within = None;
     for wait in [SECOND, LONGER] {
         // A connection that was closed takes its window along: a new one has a new limit, or shares the
@@ -365,7 +364,13 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         }
     }
     let again = within.map_or("no more".to_owned(), |within| format!("as many again after {within} s"));
-    let data = json!({ "answered": limit, "limit": limit, "refusal": key, "recovers_within_s": within });
+    let data = json!({
+        "answered": limit,
+        "limit": limit,
+        "at_least": is_reset,
+        "refusal": key,
+        "recovers_within_s": within,
+    });
     let least = if is_reset { "at least " } else { "" };
     let text = format!("{least}{} {together}, then {told}; {again}", format::count(limit));
     let meaning =
