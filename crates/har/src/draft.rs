@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
         let mut trace = Trace::new(recording);
         let mut findings = Vec::new();
         // Messages come first: the values in them decide which requests are needed.
-        let mut rest = TomlText::default();
+        let (mut rest, mut rules) = (TomlText::default(), TomlText::default());
         let connect = self.connect(&mut trace);
         let mut writing = Writing {
             talk,
@@ -117,8 +117,8 @@ impl<'a> Session<'a> {
             .map(|flag| (flag.name, writing.option(flag.name, &flag.text, recording.socket.at_s)))
             .collect();
         self.open(&mut writing, &mut rest, &mut findings);
-        let is_measured = self.says(&mut writing, &mut rest, &mut findings);
-        self.rules(&mut writing, &mut rest, &mut findings);
+        let is_said = self.says(&mut writing, &mut rest, &mut findings);
+        self.rules(&mut writing, &mut rules, &mut findings);
         // A secret option may name a variable or a file of this machine: a recording has no business with them.
         let is_foreign = |value: &str| value.starts_with("env:") || value.starts_with("file:");
         let flags: Vec<_> = flags.into_iter().filter(|(_, value)| !is_foreign(value)).collect();
@@ -137,6 +137,10 @@ impl<'a> Session<'a> {
         }
         let mut logins = TomlText::default();
         let requests = login::write(recording, &mut trace, &mut logins);
+        let published = (!is_said).then(|| Published::find(recording, talk)).flatten();
+        if let Some(published) = &published {
+            published.write(&mut trace, &mut rest, &mut findings);
+        }
         if requests > 0 {
             findings.insert(0, format!("login       {requests} requests before the WebSocket"));
         }
@@ -149,12 +153,13 @@ impl<'a> Session<'a> {
             top.line("[people]");
             top.text("data", users);
         }
-        let mut toml = top.0 + &logins.0 + &connect + &rest.0;
+        let mut toml = top.0 + &logins.0 + &connect + &rest.0 + &rules.0;
         for (column, cell) in trace.columns.iter().filter(|(_, cell)| cell.len() >= CELL_BYTES_MIN) {
             toml = hide(toml, cell, &format!("{{person.{column}}}"));
         }
         let server = server(recording);
         let protocol = carried.protocol;
+        let is_measured = is_said || published.is_some();
         (Draft { toml, users: None, server, protocol, is_measured, findings }, trace.columns)
     }
 
@@ -325,11 +330,7 @@ impl<'a> Session<'a> {
     fn says(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) -> bool {
         let (broadcasts, echo, left_out) = self.measured();
         if broadcasts.is_empty() && echo.is_none() {
-            let published = Published::find(self.recording, self.talk);
-            if let Some(published) = &published {
-                published.write(writing, out, findings);
-            }
-            return published.is_some();
+            return false;
         }
         let all: usize = broadcasts.iter().map(|(_, said)| said.count).sum();
         let mut names = HashSet::new();

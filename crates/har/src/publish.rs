@@ -6,7 +6,8 @@ use crate::login;
 use crate::recording::{Exchange, Recording};
 use crate::talk::Talk;
 use crate::toml_text::TomlText;
-use crate::writing::{ID_AND_PADDING, Writing};
+use crate::trace::Trace;
+use crate::writing::ID_AND_PADDING;
 
 /// A text of a request comes to clients within this time.
 const BEHIND_S: f64 = 10.0;
@@ -16,6 +17,7 @@ const TEXT_BYTES_MIN: usize = 4;
 /// A request whose text came to the client.
 pub(crate) struct Published<'a> {
     recording: &'a Recording,
+    talk: &'a Talk,
     exchange: &'a Exchange,
     leaf: Leaf,
     leaves: Vec<Leaf>,
@@ -43,18 +45,13 @@ impl<'a> Published<'a> {
                 Some((leaf.clone(), &back.kind))
             })?;
             let count = posts().filter(|other| other.url.path() == exchange.url.path()).count();
-            Some(Published { recording, exchange, leaf, leaves, copy, count })
+            Some(Published { recording, talk, exchange, leaf, leaves, copy, count })
         })
     }
 
-    /// Writes it.
-    pub(crate) fn write(
-        &self,
-        writing: &mut Writing<'_, '_>,
-        out: &mut TomlText,
-        findings: &mut Vec<String>,
-    ) {
-        let Published { recording, exchange, leaf, leaves, copy, count } = self;
+    /// Writes it, behind the logins: what is looked for here in answers becomes a column, and needs no login.
+    pub(crate) fn write(&self, trace: &mut Trace<'_>, out: &mut TomlText, findings: &mut Vec<String>) {
+        let Published { recording, talk, exchange, leaf, leaves, copy, count } = self;
         out.comment(&format!(
             "Request {} of {}, made {count} times: its text came as {}.",
             exchange.number,
@@ -62,8 +59,6 @@ impl<'a> Published<'a> {
             copy.name()
         ));
         out.line("[publish]");
-        let trace = &mut *writing.trace;
-        // Nobody logs in for it, so that nothing is kept of answers.
         let target = login::target(exchange, &recording.socket.url, trace);
         out.text("post", &trace.without_kept(target));
         let headers = trace.headers(&exchange.headers, exchange.at_s);
@@ -83,7 +78,7 @@ impl<'a> Published<'a> {
         if (100..600).contains(&exchange.status) {
             out.line(&format!("expect = {}", exchange.status));
         }
-        if let Some(condition) = copy.condition(&writing.talk.kinds(false)) {
+        if let Some(condition) = copy.condition(&talk.kinds(false)) {
             out.line(&format!("copy = {condition}"));
         }
         findings.push(format!("publish     POST {} → {}", exchange.url.path(), copy.name()));

@@ -170,6 +170,7 @@ fn publishing_needs_no_login() {
     assert_eq!(publish["headers"].as_table().unwrap().len(), 1, "its type alone: {table}");
     let said = r#"{"text":"{id} {padding}","csrf":"{person.csrf}","password":"{person.password}"}"#;
     assert_eq!(publish["body"].as_str(), Some(said), "{table}");
+    assert!(table.get("login").is_none(), "{table}");
     assert!(draft.is_measured);
 }
 
