@@ -139,10 +139,15 @@ fn typed_words_of_the_file_are_no_secret() {
 
 #[test]
 fn name_as_password_has_two_columns() {
-    let login = (FORM, "user=admin&password=admin");
-    let har = recording("ws://a/", &HELLO);
-    let draft = read(&with_request(har, 39, ("POST", "http://a/login"), login, &Value::Null));
-    assert_eq!(draft.users.as_deref(), Some("name,password\nadmin,admin\n"), "{}", draft.toml);
+    for (login, users) in [
+        ((FORM, "user=admin&password=admin"), "name,password\nadmin,admin\n"),
+        ((FORM, "password=admin&user=admin"), "password,name\nadmin,admin\n"),
+        (("application/json", r#"{"password":"x1","confirmPassword":"x1"}"#), "password\nx1\n"),
+    ] {
+        let har = recording("ws://a/", &HELLO);
+        let draft = read(&with_request(har, 39, ("POST", "http://a/login"), login, &Value::Null));
+        assert_eq!(draft.users.as_deref(), Some(users), "{}", draft.toml);
+    }
 }
 
 #[test]

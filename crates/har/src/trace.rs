@@ -265,15 +265,15 @@ impl<'a> Trace<'a> {
         known.map(|known| known.placeholder.clone()).or_else(|| self.cell(key, value))
     }
 
-    /// The placeholder of a column with this value. A password that is the user's name has a column of its
-    /// own: of the next user, they differ.
+    /// The placeholder of a column with this value. A name and a password that are equal have a column each:
+    /// of the next user, they differ. A password that is typed twice has one.
     fn cell(&self, key: &str, value: &str) -> Option<String> {
-        let own = column_of(key);
-        let is_own = |column: &str| {
-            column.strip_prefix(own.as_str()).is_some_and(|rest| !rest.contains(char::is_alphabetic))
-        };
+        let is_of_secret =
+            |column: &str| is_secret(column.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()));
+        let is_own = is_of_secret(&column_of(key));
+        let fits = |column: &str| is_of_secret(column) == is_own || !is_own && !is_of_person(key);
         let mut columns = self.columns.iter().filter(|(_, cell)| cell == value);
-        let (column, _) = columns.find(|(column, _)| !is_secret(key) || is_own(column))?;
+        let (column, _) = columns.find(|(column, _)| fits(column))?;
         Some(format!("{{person.{column}}}"))
     }
 
