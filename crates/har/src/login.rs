@@ -13,25 +13,26 @@ use crate::writing::is_of_room;
 /// Writes the requests that are needed, in their order, and follows what these need themselves.
 pub(crate) fn write(recording: &Recording, trace: &mut Trace<'_>, out: &mut TomlText) -> usize {
     // Whatever a request needs comes from one before it, so that going backwards finds all.
-    let mut texts = Vec::new();
+    let mut texts = BTreeMap::new();
     let mut below = usize::MAX;
     while let Some(at) = trace.needed.range(..below).next_back().map(|(at, _)| *at) {
-        texts.push(request(recording, at, trace));
+        if trace.is_needed(at) {
+            texts.insert(at, request(recording, at, trace));
+        }
         below = at;
     }
-    let count = texts.len();
-    for (at, text) in
-        trace.needed.keys().copied().collect::<Vec<_>>().into_iter().zip(texts.into_iter().rev())
-    {
-        let exchange = &recording.exchanges[at];
+    // An earlier answer may have had all that was kept of a later one.
+    texts.retain(|at, _| trace.is_needed(*at));
+    for (at, text) in &texts {
+        let exchange = &recording.exchanges[*at];
         let (number, status) = (exchange.number, exchange.status);
         out.comment(&format!("Request {number} of {}, which was answered by {status}.", recording.name));
         out.line("[[login]]");
-        out.0 += &text;
-        let kept = trace.needed[&at].iter().map(|kept| (kept.name.clone(), kept.place.clone()));
+        out.0 += text;
+        let kept = trace.needed[at].iter().map(|kept| (kept.name.clone(), kept.place.clone()));
         out.texts("keep", &kept.collect::<Vec<_>>());
     }
-    count
+    texts.len()
 }
 
 /// One request, but for what is kept of its answer.

@@ -1,6 +1,6 @@
 //! Origins of the values that a client says: what was typed, and what answers to earlier requests had.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use crate::file::Pair;
@@ -154,6 +154,8 @@ pub(crate) struct Trace<'a> {
     known: Vec<Known>,
     /// Exchanges that are needed, by their place, with what is kept of each.
     pub(crate) needed: BTreeMap<usize, Vec<Kept>>,
+    /// Exchanges that log in or set a cookie: they are made even if nothing is kept of their answers.
+    required: BTreeSet<usize>,
     /// Values that were looked for, with the bits of the time before which.
     searched: HashSet<(String, u64)>,
     /// Typed values that were looked for in pages and texts.
@@ -169,6 +171,7 @@ impl<'a> Trace<'a> {
             columns: Vec::new(),
             known: Vec::new(),
             needed: BTreeMap::new(),
+            required: BTreeSet::new(),
             searched: HashSet::new(),
             typed: 0,
         };
@@ -177,7 +180,7 @@ impl<'a> Trace<'a> {
             let fields = fields(exchange);
             if is_before && exchange.method == "POST" && fields.iter().any(|(key, _)| is_secret(key)) {
                 trace.note_typed(at, &fields);
-                trace.needed.entry(at).or_default();
+                trace.require(at);
             }
         }
         trace.need_cookies();
@@ -214,9 +217,19 @@ impl<'a> Trace<'a> {
             let exchanges = self.recording.exchanges.iter();
             let before = exchanges.take_while(|exchange| exchange.at_s <= socket.at_s);
             if let Some((at, _)) = before.enumerate().filter(|(_, exchange)| sets(exchange)).last() {
-                self.needed.entry(at).or_default();
+                self.require(at);
             }
         }
+    }
+
+    fn require(&mut self, at: usize) {
+        self.needed.entry(at).or_default();
+        self.required.insert(at);
+    }
+
+    /// Returns whether a client makes this request: it is required, or something is still kept of its answer.
+    pub(crate) fn is_needed(&self, at: usize) -> bool {
+        self.required.contains(&at) || self.needed.get(&at).is_some_and(|keeps| !keeps.is_empty())
     }
 
     /// The cookies of the WebSocket's request that no answer set: they were there before the recording.
