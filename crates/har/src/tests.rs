@@ -160,6 +160,16 @@ fn login_that_cannot_be_sent_is_noted() {
 }
 
 #[test]
+fn repeated_values_are_searched_once() {
+    let device = r#""a":"d3v1c3aaaaaa","b":"d3v1c3bbbbbb","c":"d3v1c3cccccc""#;
+    let texts = (0..30).map(|number| format!(">{{\"type\":\"t{number}\",{device}}}"));
+    let texts: Vec<String> = texts.chain([r#">{"type":"last","sid":"a1b2c3d4e5"}"#.to_owned()]).collect();
+    let har = recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let table = table(&with_request(har, 39, ("GET", "http://a/"), NO_BODY, &json!({ "sid": "a1b2c3d4e5" })));
+    assert_eq!(table["login"][0]["keep"]["sid"].as_str(), Some("json:/sid"), "{table}");
+}
+
+#[test]
 fn publishing_needs_no_login() {
     let har = recording("ws://a/", &["<{\"type\":\"said\",\"text\":\"good morning\"}"]);
     let har = with_request(har, 39, ("GET", "http://a/"), NO_BODY, &json!({ "csrf": "csrf1234abcd" }));

@@ -156,8 +156,9 @@ pub(crate) struct Trace<'a> {
     pub(crate) needed: BTreeMap<usize, Vec<Kept>>,
     /// Exchanges that log in or set a cookie: they are made even if nothing is kept of their answers.
     required: BTreeSet<usize>,
-    /// Values that were looked for, with the bits of the time before which.
-    searched: HashSet<(String, u64)>,
+    /// Values that were looked for, with the count of the exchanges before that time: a repeated value costs
+    /// a search only once an answer was added.
+    searched: HashSet<(String, usize)>,
     /// Typed values that were looked for in pages and texts.
     typed: usize,
 }
@@ -312,17 +313,18 @@ impl<'a> Trace<'a> {
     /// Looks for a value in the answers before this time, the newest first.
     fn search(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
         let is_worth = is_random(value) && value.len() <= VALUE_BYTES_MAX;
+        let before = self.recording.exchanges.partition_point(|exchange| exchange.at_s < before_s);
         if !is_worth
             || self.is_full()
             || self.searched.len() >= SEARCHES_MAX
-            || !self.searched.insert((value.to_owned(), before_s.to_bits()))
+            || !self.searched.insert((value.to_owned(), before))
         {
             return None;
         }
         let (at, (name, place)) = self.answers.newest(value).into_iter().find_map(|at| {
             let exchange = &self.recording.exchanges[at];
-            let is_before = exchange.at_s < before_s && exchange.status < 400;
-            is_before.then(|| place(exchange, key, value)).flatten().map(|place| (at, place))
+            let is_usable = at < before && exchange.status < 400;
+            is_usable.then(|| place(exchange, key, value)).flatten().map(|place| (at, place))
         })?;
         let name = self.forget_later(value).unwrap_or_else(|| {
             free(&identifier(&name), |name| RESERVED.contains(&name) || self.is_known(name))
