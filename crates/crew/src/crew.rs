@@ -42,8 +42,8 @@ pub struct Shape {
     pub threads: u16,
     /// CPUs to pin the threads to, in turn; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// Clients that there is room for: the most of any step, or the first step's where that is not known
-    /// beforehand.
+    /// Connections that there is room for: of the most clients of any step, or of the first step's where that
+    /// is not known beforehand. A client whose connection falls silent has two for a while.
     pub clients: u64,
 }
 
