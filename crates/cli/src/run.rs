@@ -78,7 +78,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let exit = Exit::of(&recorder.run, args.strict);
     let was_interrupted = match (recorder.finish(), &measured) {
         (Ok(was_interrupted), _) => was_interrupted,
-        // Both are to be known, and the exit code is that of the first.
+        // Both are told, and the exit code is that of what broke the run.
         (Err(unkept), Err(_)) => {
             unkept.report();
             false

@@ -50,13 +50,9 @@ impl Stream {
             BufferedOutput::new(open_pipe(path)?)
         } else {
             let file = net::private::open(path).map_err(cannot)?;
-            old = file
-                .metadata()
-                .map_err(cannot)?
-                .is_file()
-                .then(|| file.try_clone())
-                .transpose()
-                .map_err(cannot)?;
+            if file.metadata().map_err(cannot)?.is_file() {
+                old = Some(file.try_clone().map_err(cannot)?);
+            }
             BufferedOutput::new(file.into())
         };
         Ok(Self { run: run.id.clone(), out: Some(out), old, goes_on })

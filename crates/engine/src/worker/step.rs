@@ -240,7 +240,7 @@ impl Worker {
         was_unsent
     }
 
-    /// Returns whether the client whose turn it is is away on purpose, or outside the room where it speaks. An open
+    /// Returns whether the client at its turn is away on purpose, or outside the room where it speaks. An open
     /// loop that passes over absent clients only comes to one where all are absent.
     fn has_nobody_for(&self, client: u32) -> bool {
         if self.clients.is_usable(client) {
