@@ -4,7 +4,7 @@
 //! (docs.github.com, "Workflow commands for GitHub Actions"; its toolkit escapes the same).
 
 use results::Run;
-use results::conclusion;
+use results::conclusion::{self, FailureRule};
 use results::format::printable;
 
 /// An error for each limit by which a step fails the run, a warning for each reason not to trust the figures; a
@@ -12,8 +12,9 @@ use results::format::printable;
 pub fn annotations(run: &Run) -> String {
     let title = property(&format!("throng {}", run.scenario));
     let mut lines = String::new();
+    let rule = FailureRule::of(run);
     for step in &run.steps {
-        for limit in conclusion::failures(run, step) {
+        for limit in rule.failures(step) {
             let broken = conclusion::failing(run.scenario, step, limit);
             let text = format!("at {}: {broken}", conclusion::asked(run.scenario, step));
             lines += &format!("::error title={title}::{}\n", data(&text));

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use results::conclusion;
+use results::conclusion::{self, FailureRule};
 use results::finding::Finding;
 use results::format::{count, counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
@@ -16,7 +16,8 @@ use results::{LimitOutcome, Run, Scenario, Step};
 /// answered, and there the case is an error; and one that the user ended before its load began, where it is
 /// skipped. A run that had not ended has a suite with an error more: of what did not run, nothing was kept.
 pub fn junit(run: &Run) -> String {
-    let suites = run.steps.iter().zip(loads(run)).map(|(step, load)| suite(run, step, &load));
+    let rule = FailureRule::of(run);
+    let suites = run.steps.iter().zip(loads(run)).map(|(step, load)| suite(run, &rule, step, &load));
     let suites: Vec<Suite> = suites.chain(run.resume_after.map(|whole| unended(run, whole))).collect();
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
     let time_ns: u64 = run.steps.iter().map(|step| step.duration_ns).sum();
@@ -60,11 +61,10 @@ struct Suite {
     xml: String,
 }
 
-fn suite(run: &Run, step: &Step, load: &str) -> Suite {
-    let is_search = conclusion::breaks_on_purpose(run);
+fn suite(run: &Run, rule: &FailureRule, step: &Step, load: &str) -> Suite {
+    let is_search = rule.breaks_on_purpose();
     let limits = limits(step);
-    let is_failure =
-        |limit: &LimitOutcome| conclusion::failures(run, step).any(|failed| failed.of == limit.of);
+    let is_failure = |limit: &LimitOutcome| rule.failures(step).any(|failed| failed.of == limit.of);
     let failures = limits.iter().filter(|limit| !limit.passed && is_failure(limit)).count();
     let mut skipped = limits.iter().filter(|limit| !limit.passed).count() - failures;
     // GitLab shows no name of a suite.

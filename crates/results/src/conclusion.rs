@@ -85,17 +85,34 @@ pub fn conclude(run: &Run) -> Conclusion {
 
 /// Returns whether limits were broken on purpose, to find where they break: that is no failure where anything was held.
 pub fn breaks_on_purpose(run: &Run) -> bool {
-    is_looking(run) && heaviest_kept(run).is_some()
+    FailureRule::of(run).breaks_on_purpose()
 }
 
-/// The broken limits of a step by which its run fails. Where anything was held, those are not among them that
-/// a search or a sweep breaks to find its answer, nor the one that ends the steps of a walk.
-pub fn failures<'a>(run: &'a Run, step: &'a Step) -> impl Iterator<Item = &'a LimitOutcome> {
-    let is_held = heaviest_kept(run).is_some();
-    let is_looking = is_looking(run);
-    let limits = step.limits.iter().chain(&step.standing).filter(move |_| !(is_held && is_looking));
-    let is_end_failure = !is_held && (is_looking || !is_undecided(step));
-    limits.chain(step.stop.iter().filter(move |_| is_end_failure)).filter(|limit| !limit.passed)
+/// The rule by which broken limits fail a run. Where anything was held, those do not that a search or a sweep
+/// breaks to find its answer, nor the one that ends the steps of a walk.
+pub struct FailureRule {
+    is_held: bool,
+    is_looking: bool,
+}
+
+impl FailureRule {
+    /// The rule of a run: of all its steps, so that it is made once for them.
+    pub fn of(run: &Run) -> Self {
+        Self { is_held: heaviest_kept(run).is_some(), is_looking: is_looking(run) }
+    }
+
+    /// Returns whether limits are broken on purpose, to find where they break.
+    pub fn breaks_on_purpose(&self) -> bool {
+        self.is_held && self.is_looking
+    }
+
+    /// The limits by which a step fails the run.
+    pub fn failures<'a>(&self, step: &'a Step) -> impl Iterator<Item = &'a LimitOutcome> + use<'a> {
+        let is_on_purpose = self.breaks_on_purpose();
+        let is_end_failure = !self.is_held && (self.is_looking || !is_undecided(step));
+        let limits = step.limits.iter().chain(&step.standing).filter(move |_| !is_on_purpose);
+        limits.chain(step.stop.iter().filter(move |_| is_end_failure)).filter(|limit| !limit.passed)
+    }
 }
 
 /// A search, or a sweep of rates.
@@ -104,7 +121,8 @@ fn is_looking(run: &Run) -> bool {
 }
 
 fn outcome(run: &Run) -> Outcome {
-    let is_failure = |step: &Step| failures(run, step).next().is_some();
+    let rule = FailureRule::of(run);
+    let is_failure = |step: &Step| rule.failures(step).next().is_some();
     // A step that broke a limit before its load says something all the same.
     let is_nothing = |step: &Step| step.tells_nothing() && step.has_passed();
     match run.steps.iter().all(is_nothing) {
