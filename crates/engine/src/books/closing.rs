@@ -181,8 +181,8 @@ pub(super) mod tests {
     use std::sync::Arc;
 
     use load::{Load, RoomKind, Rooms, SayKind, Segment, StepOrder, Workload};
-    use wire::Acks;
     use wire::people::Division;
+    use wire::{Acks, RequestOutcome};
 
     use super::*;
     use crate::books::broadcasts::Origin;
@@ -257,6 +257,31 @@ pub(super) mod tests {
             ledger.handle_loss(client, &mut records[client as usize], cause, lost_ns);
         }
         assert_eq!(ledger.meter.outstanding.take(9 * MS), 4 * MS, "until the second was lost");
+    }
+
+    #[test]
+    fn dropped_messages_are_outstanding_no_longer() {
+        for (workload, acknowledged) in
+            [(Workload::Echo, false), (Workload::Broadcast, false), (Workload::Broadcast, true)]
+        {
+            let (mut ledger, mut records) = (ledger(workload, 2, None), records(2));
+            let terms = ledger.step.terms.expect("it has begun");
+            ledger.step.terms = Some(Terms { awaits: false, ..terms });
+            let stamps =
+                [0, 1].map(|client| ledger.handle_sending(client, &mut records[client as usize], MS, MS).1);
+            if acknowledged {
+                (ledger.step.sent[0].acknowledged, records[0].unacknowledged) = (true, 0);
+                ledger.meter.outstanding.remove(1, 2 * MS);
+            }
+            let dropped = RequestOutcome::Dropped;
+            ledger.handle_request_outcome(0, &mut records[0], 0, stamps[0], dropped, 3 * MS);
+            let cause = crate::books::cause::Cause::Unread;
+            for (client, lost_ns) in [(0, 4 * MS), (1, 5 * MS)] {
+                ledger.handle_loss(client, &mut records[client as usize], cause, lost_ns);
+            }
+            assert_eq!(ledger.meter.outstanding.take(9 * MS), 4 * MS, "the other's answer, until its loss");
+            assert_eq!(ledger.meter.abandoned.answers, 2);
+        }
     }
 
     #[test]

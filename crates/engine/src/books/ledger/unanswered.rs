@@ -23,6 +23,9 @@ impl Ledger {
         // What is left of an earlier step is in that step's books.
         self.meter.abandoned.answers += u64::from(self.step.number(stamp.seq).is_some());
         self.forget(client, record, stamp, now_ns);
+        // Or the loss of the client's connection would abandon it again.
+        let owed = u32::from(self.is_unanswered(stamp));
+        record.unacknowledged = record.unacknowledged.saturating_sub(owed);
     }
 
     /// Stops waiting for a message.
@@ -30,7 +33,16 @@ impl Ledger {
         // Nothing is removed if it was given up before, and then its slot is free already.
         if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
             self.give_up(client, stamp.intended_ns, now_ns);
+        } else if !self.step.awaits() && self.is_unanswered(stamp) {
+            self.meter.outstanding.remove(1, now_ns);
         }
+    }
+
+    /// Returns whether a message of the step, which gets one outcome, has had no answer.
+    fn is_unanswered(&self, stamp: Stamp) -> bool {
+        let Some(number) = self.step.number(stamp.seq) else { return false };
+        // Only broadcasts are listed, and one may be acknowledged before its request fails.
+        self.step.sent.get(number as usize).is_none_or(|sent| !sent.acknowledged)
     }
 
     /// A client whose message all others here have had for [`UNHEEDED_NS`], while no sender of the run has
