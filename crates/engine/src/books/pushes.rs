@@ -57,7 +57,12 @@ impl Pushes {
         let Some(latest) = self.of_client(client).get_mut(usize::from(pushed.kind)) else { return };
         let number = pushed.number.map_or(NO_NUMBER, PushNumber::get);
         // Remembered before the load as well: the first gap of a step is measured from the push before it.
-        let before = std::mem::replace(latest, Latest { at_ns: now_ns, number });
+        let before = *latest;
+        latest.at_ns = now_ns;
+        // A push without its number keeps the one before: what is left out around it still counts.
+        if number != NO_NUMBER {
+            latest.number = number;
+        }
         if !is_counted {
             return;
         }
@@ -139,6 +144,13 @@ mod tests {
         let gap = &meter.figures.push_gap;
         assert_eq!((gap.count(), gap.min_ns(), gap.max_ns()), (4, 10 * MS, 200 * MS));
         assert_eq!((meter.figures.push_age.min_ns(), meter.figures.push_age.max_ns()), (3 * MS, 3 * MS));
+    }
+
+    #[test]
+    fn unnumbered_pushes_hide_no_holes() {
+        let meter = heard(&[(100, Some(1)), (110, Some(2)), (120, None), (130, Some(9)), (140, Some(9))]);
+        let counts = &meter.counts;
+        assert_eq!((counts.pushed, counts.push_skipped, counts.push_repeated), (5, 6, 1));
     }
 
     #[test]
