@@ -108,21 +108,22 @@ impl Absences {
         Due::Never
     }
 
-    /// Books a copy that was due in this absence and has come.
-    pub(crate) fn recover(&mut self, absence: u32, sent_ns: u64, now_ns: u64) {
+    /// Books a copy that was due in this absence and has come. Returns when the absence ended: now, if it
+    /// lasts.
+    pub(crate) fn recover(&mut self, absence: u32, sent_ns: u64, now_ns: u64) -> u64 {
         let is_load_over = self.is_load_over;
         let known = self.known_mut(absence);
         known.absence.recovered += 1;
         // What is sent again may come in the moment before the client is usable.
-        if is_load_over && !known.absence.is_under_load {
-            return;
+        let back_ns = known.absence.to_ns.min(now_ns);
+        if !is_load_over || known.absence.is_under_load {
+            // The age at the moment of return says how far back the server's history reaches; a copy that is
+            // replayed slowly afterwards does not get older by that.
+            let class = age_class(back_ns.saturating_sub(sent_ns));
+            self.ages.resize(self.ages.len().max(class + 1), 0);
+            self.ages[class] += 1;
         }
-        // The age at the moment of return says how far back the server's history reaches; a copy that is
-        // replayed slowly afterwards does not get older by that.
-        let age_ns = known.absence.to_ns.min(now_ns).saturating_sub(sent_ns);
-        let class = age_class(age_ns);
-        self.ages.resize(self.ages.len().max(class + 1), 0);
-        self.ages[class] += 1;
+        back_ns
     }
 
     /// Notes that the last message of the step is sent.
@@ -186,8 +187,8 @@ mod tests {
         assert_eq!(absences.open(), 1);
         absences.end(&mut record, 40 * S);
         assert_eq!((absences.open(), absences.due(&record, 41 * S)), (0, Due::Here));
-        absences.recover(2, 38 * S + 1, 41 * S);
-        absences.recover(1, 20 * S + 1, 41 * S);
+        assert_eq!(absences.recover(2, 38 * S + 1, 41 * S), 40 * S);
+        assert_eq!(absences.recover(1, 20 * S + 1, 41 * S), 25 * S, "its own end, not the latest return");
         absences.recover(1, 21 * S + 1, 41 * S);
         absences.load_is_over();
         absences.begin(3, &mut record, None, 0, 50 * S);

@@ -492,10 +492,9 @@ impl<'a> Booking<'a> {
     fn recovered(&mut self, absence: u32, kind: usize, sent_ns: u64) {
         self.ledger.count(Count::Recovered, kind, self.client);
         let Ledger { step, meter, .. } = &mut *self.ledger;
-        step.absences.recover(absence, sent_ns, self.now_ns);
+        let back_ns = step.absences.recover(absence, sent_ns, self.now_ns);
         meter.last_arrival_ns = self.now_ns;
         // A replay may come before the server confirms that the client is ready: it then took no time.
-        let back_ns = if self.record.is_away { self.now_ns } else { self.record.since_ns };
         meter.figures.replay.record_ns(self.now_ns.saturating_sub(back_ns));
     }
 
