@@ -39,7 +39,7 @@ impl Segment {
             (0..self.worker).map(|worker| u64::from(Self { worker, ..*self }.share(slots))).sum::<u64>();
         let last = first + u64::from(self.share(slots));
         // Shares are differences of rounded partial sums, so they add up to `samples` exactly.
-        let cut = |slot: u64| samples * slot / u64::from(slots.max(1));
+        let cut = |slot: u64| (u128::from(samples) * u128::from(slot) / u128::from(slots.max(1))) as u64;
         cut(last) - cut(first)
     }
 }
@@ -57,6 +57,12 @@ mod tests {
     fn workers_without_slots_get_no_samples() {
         let samples: Vec<u64> = all(4).map(|s| s.share_by_slots(100, 2)).collect();
         assert_eq!(samples, [50, 50, 0, 0]);
+    }
+
+    #[test]
+    fn shares_of_billions_add_up() {
+        let (samples, slots) = (5_000_000_000, 4_000_000_000);
+        assert_eq!(all(3).map(|s| s.share_by_slots(samples, slots)).sum::<u64>(), samples);
     }
 
     proptest! {
