@@ -403,6 +403,17 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn slow_clients_return_from_a_storm_once() {
+        let mut ledger = ledger(Workload::Echo, 1, Some(10 * MS));
+        let mut record = Record { state: State::Usable, is_slow: true, ..Record::default() };
+        ledger.slow = 1;
+        ledger.handle_storm_loss(0, &mut record, 10 * MS);
+        assert_eq!((ledger.usable, ledger.slow), (0, 0));
+        ledger.handle_usable(0, &mut record, 15 * MS);
+        assert_eq!((ledger.usable, ledger.slow), (1, 1));
+    }
+
+    #[test]
     fn missing_returns_count_as_long_as_the_storm() {
         let (mut ledger, mut records) = (ledger(Workload::Echo, 2, Some(10 * MS)), records(2));
         ledger.handle_storm_loss(0, &mut records[0], 10 * MS);

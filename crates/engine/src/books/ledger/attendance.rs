@@ -188,8 +188,7 @@ impl Ledger {
     pub(crate) fn handle_storm_loss(&mut self, client: u32, record: &mut Record, now_ns: u64) {
         self.meter.note(|| Entry::new(Kind::Close, now_ns, client));
         record.lost_ns = now_ns;
-        self.usable -= 1;
-        self.note_attendance(client, record, -1, now_ns);
+        self.handle_unusable(client, record, now_ns);
     }
 
     /// Books that a usable client leaves in mid-step. What is under way to it is in flight for ever, neither
