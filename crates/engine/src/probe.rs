@@ -48,7 +48,8 @@ impl ProbeResult {
 }
 
 /// Has one client connect and become usable within the plan's timeout; with `asks`, it also sends one message
-/// and waits as long for the answer, whose absence is no failure. `None` if it was interrupted.
+/// and waits for the answer for the rest of that time; its absence is no failure. `None` if it was
+/// interrupted.
 ///
 /// # Errors
 /// A plan that cannot be put on the wire, certificates that cannot be read, no file descriptors left.

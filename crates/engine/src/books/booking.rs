@@ -91,7 +91,7 @@ impl<'a> Booking<'a> {
     /// connection.
     pub(crate) fn published(mut self, stamp: Stamp, bytes: u32) {
         self.ledger.meter.received_bytes += u64::from(bytes);
-        // A client that left in the meantime is owed nothing more.
+        // The answer to a request that was sent again is no second acknowledgement.
         self.acks = Acks::all(false);
         self.message(Role::Ack, stamp, bytes);
         self.finish();
