@@ -43,6 +43,8 @@ pub(crate) struct Memberships {
     speaks_in: Vec<u8>,
     /// By client: the kinds of rooms in which it is.
     inside: Vec<u8>,
+    /// By client: the kinds of rooms that it has left, without the server's word on that.
+    leaving: Vec<u8>,
     /// By client, and then by visited kind: the number of its latest stay, from 1; 0 without one.
     latest: Vec<u32>,
     all: Vec<Membership>,
@@ -93,8 +95,8 @@ impl Memberships {
             [] => vec![in_which(&|_| true)],
             roles => roles.iter().map(|role| in_which(&|kind| role.says[kind] > 0)).collect(),
         };
-        let (inside, latest, all, entered) = Default::default();
-        Some(Memberships { visited, speaks_in, inside, latest, all, entered })
+        let (inside, leaving, latest, all, entered) = Default::default();
+        Some(Memberships { visited, speaks_in, inside, leaving, latest, all, entered })
     }
 
     /// Begins a step with this many clients here. Clients that are in a room, or waiting to enter one, stay
@@ -102,6 +104,7 @@ impl Memberships {
     pub(crate) fn start_step(&mut self, clients: u32) {
         let clients = self.inside.len().max(clients as usize);
         self.inside.resize(clients, 0);
+        self.leaving.resize(clients, 0);
         self.latest.resize(clients * self.visited.count_ones() as usize, 0);
         // Stays that are over are of no use to another step, whose copies were all sent after them.
         let before = std::mem::take(&mut self.all);
@@ -183,6 +186,7 @@ impl Memberships {
         let (from_ns, until_ns, gone_ns) = (never, never, never);
         self.all.push(Membership { asked_ns: now_ns, from_ns, until_ns, gone_ns, before, announced });
         self.latest[slot] = self.all.len() as u32;
+        self.leaving[client as usize] &= !(1 << kind);
     }
 
     /// Lets a client in, and returns when it asked, if it still waits for that.
@@ -201,7 +205,9 @@ impl Memberships {
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
         // A stay of no length: nothing was due, and what comes in the next moments is in passing, not leaked.
         membership.end(membership.asked_ns, now_ns);
-        Some(membership.announced)
+        let announced = membership.announced;
+        self.leaving[client as usize] |= 1 << kind;
+        Some(announced)
     }
 
     /// Returns whether a client is inside or at the door.
@@ -223,17 +229,23 @@ impl Memberships {
         let until_ns = newest_ns.min(now_ns).saturating_sub(OVERTAKE_NS).max(membership.from_ns);
         membership.end(until_ns, now_ns);
         self.inside[client as usize] &= !(1 << kind);
+        self.leaving[client as usize] |= 1 << kind;
         Some(until_ns)
     }
 
-    /// Books that the server has confirmed a client's leave, and returns when the client had left.
+    /// Books that the server has confirmed a client's leave, and returns when the client had left; `None` if
+    /// it had confirmed that before.
     pub(crate) fn confirm(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
+        if self.leaving[client as usize] & 1 << kind == 0 {
+            return None;
+        }
         let membership =
             self.latest_mut(client, kind).filter(|membership| membership.until_ns != u64::MAX)?;
         // [`Membership::end`] put it this far behind the leave.
         let left_ns = membership.gone_ns - OVERTAKE_NS;
         // Once confirmed, the server has no excuse to go on; only senders' clocks may differ.
         membership.gone_ns = now_ns + CLOCKS_NS;
+        self.leaving[client as usize] &= !(1 << kind);
         Some(left_ns)
     }
 
@@ -340,7 +352,8 @@ mod tests {
             MembershipState::Outside,
             "a second is enough to be gone"
         );
-        assert_eq!(memberships.confirm(1, 0, 20 * S + 1), Some(20 * S));
+        let confirmed = [1, S / 4].map(|ns| memberships.confirm(1, 0, 20 * S + ns));
+        assert_eq!(confirmed, [Some(20 * S), None], "a server may answer twice");
         assert_eq!(
             membership_state(&memberships, 20 * S + S / 5, 21 * S),
             MembershipState::Outside,
