@@ -48,6 +48,8 @@ pub(crate) struct Memberships {
     /// By client, and then by visited kind: the number of its latest stay, from 1; 0 without one.
     latest: Vec<u32>,
     all: Vec<Membership>,
+    /// The number of stays in front that are from an earlier step.
+    carried: u32,
     /// Clients that have come in since [`take_entered`](Self::take_entered) was last called.
     entered: Vec<u32>,
 }
@@ -95,8 +97,8 @@ impl Memberships {
             [] => vec![in_which(&|_| true)],
             roles => roles.iter().map(|role| in_which(&|kind| role.says[kind] > 0)).collect(),
         };
-        let (inside, leaving, latest, all, entered) = Default::default();
-        Some(Memberships { visited, speaks_in, inside, leaving, latest, all, entered })
+        let (inside, leaving, latest, all, carried, entered) = Default::default();
+        Some(Memberships { visited, speaks_in, inside, leaving, latest, all, carried, entered })
     }
 
     /// Begins a step with this many clients here. Clients that are in a room, or waiting to enter one, stay
@@ -118,6 +120,7 @@ impl Memberships {
                 None => 0,
             };
         }
+        self.carried = self.all.len() as u32;
     }
 
     /// Returns whether a client is in its room of this kind, as far as it may be counted there.
@@ -200,19 +203,26 @@ impl Memberships {
     }
 
     /// Ends the wait of a client that is not let in. Returns the number by which it was announced, if it
-    /// waited.
+    /// waited and [no earlier step](Self::is_overdue) has counted that.
     pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
+        let is_overdue = self.is_overdue(client, kind);
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
         // A stay of no length: nothing was due, and what comes in the next moments is in passing, not leaked.
         membership.end(membership.asked_ns, now_ns);
         let announced = membership.announced;
         self.leaving[client as usize] |= 1 << kind;
-        Some(announced)
+        (!is_overdue).then_some(announced)
     }
 
     /// Returns whether a client is inside or at the door.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
         self.latest(client, kind).is_some_and(|membership| membership.until_ns == u64::MAX)
+    }
+
+    /// Returns whether a client that is at the door asked in an earlier step, which has counted that as
+    /// unanswered.
+    pub(crate) fn is_overdue(&self, client: u32, kind: u16) -> bool {
+        self.is_at_door(client, kind) && self.latest[self.slot(client, kind)] <= self.carried
     }
 
     /// Returns whether a client is at the door.
@@ -272,10 +282,14 @@ impl Memberships {
         (0..8).filter(move |kind| visited & 1 << kind != 0)
     }
 
-    /// Clients that are at a door, each with the number by which it was announced.
+    /// Clients that are at a door since they asked in this step, each with the number by which it was
+    /// announced.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
         let slots = self.visited.count_ones();
-        let waits = |&latest: &u32| self.membership(latest).filter(|membership| membership.is_waiting());
+        let waits = |&latest: &u32| {
+            let asked = Some(latest).filter(|&latest| latest > self.carried);
+            asked.and_then(|latest| self.membership(latest)).filter(|membership| membership.is_waiting())
+        };
         (0..)
             .zip(&self.latest)
             .filter_map(|(slot, latest)| Some((slot / slots, waits(latest)?.announced)))
@@ -386,6 +400,22 @@ mod tests {
         assert_eq!(memberships.leave(0, 0, 13 * S, 13 * S), None);
         assert_eq!(memberships.membership_state(0, 0, 11 * S, 13 * S), MembershipState::Passing);
         assert_eq!(memberships.membership_state(0, 0, 13 * S, 13 * S), MembershipState::Outside);
+    }
+
+    #[test]
+    fn unanswered_joins_count_in_one_step() {
+        let mut memberships = memberships();
+        for client in 0..2 {
+            memberships.ask(client, 0, 7, 10 * S);
+        }
+        assert_eq!(memberships.waiting(), [(0, 7), (1, 7)]);
+        memberships.start_step(2);
+        assert!(memberships.waiting().is_empty() && memberships.is_overdue(0, 0));
+        assert_eq!(memberships.enter(0, 0, 20 * S), Some(10 * S));
+        assert_eq!(memberships.turn_away(1, 0, 20 * S), None);
+        assert!(memberships.is_in(0, 0) && !memberships.is_at(1, 0));
+        memberships.ask(1, 0, 8, 21 * S);
+        assert!(!memberships.is_overdue(1, 0) && memberships.waiting() == [(1, 8)]);
     }
 
     #[test]

@@ -109,9 +109,13 @@ impl Ledger {
         let Some(memberships) = &mut self.memberships else { return };
         match change {
             RoomChange::In => {
+                // An answer to an earlier step comes too late for the figures of both steps.
+                let is_overdue = memberships.is_overdue(client, kind);
                 let Some(asked_ns) = memberships.enter(client, kind, now_ns) else { return };
-                self.meter.figures.join.record_ns(now_ns.saturating_sub(asked_ns));
-                self.meter.counts.visits += 1;
+                if !is_overdue {
+                    self.meter.figures.join.record_ns(now_ns.saturating_sub(asked_ns));
+                    self.meter.counts.visits += 1;
+                }
                 self.note_visit(client, kind, 1, now_ns);
             }
             RoomChange::Out => {
