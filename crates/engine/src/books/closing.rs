@@ -25,12 +25,13 @@ pub(crate) fn close<C: AsMut<Record>>(
     // void here.
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
+    ledger.mark_outside();
     count_unacknowledged(ledger, clients);
     name_deaf(ledger, clients, now_ns);
     let unanswered = charge_unanswered(ledger, clients, due_ns, now_ns);
     // Behind what is charged: an answer whose first event came is in the account by that.
     count_unended(ledger, clients, now_ns);
-    let sent = ledger.sent();
+    let sent = ledger.step.sent.iter().map(|sent| sent.times).collect();
     let step = &mut ledger.step;
     // From here on every sequence number of the step counts as of an earlier one.
     step.is_settled = true;
@@ -89,12 +90,11 @@ fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_n
 fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]) {
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, message) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
-        let SentBroadcast { sent_ns, is_cut_off, .. } = message.times;
+        let SentBroadcast { sent_ns, is_cut_off, is_outside, .. } = message.times;
         let record = clients[message.client as usize].as_mut();
         let is_there = record.state == State::Usable && record.since_ns <= sent_ns && !is_cut_off;
         let kind = ledger.kind_of(message.client, number);
-        if ledger.acks.has(kind) && (is_there && !ledger.is_outside(number, message) || ledger.are_spoken_for)
-        {
+        if ledger.acks.has(kind) && (is_there && !is_outside || ledger.are_spoken_for) {
             ledger.count(Count::Unacknowledged, kind, message.client);
         }
     }

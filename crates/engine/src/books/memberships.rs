@@ -12,6 +12,8 @@
 //! far behind what was sent before. Outside, nothing is due, and what comes to a client that is outside has
 //! leaked.
 
+use std::iter;
+
 use load::Rooms;
 
 use crate::books::absences::OVERTAKE_NS;
@@ -54,6 +56,13 @@ pub(crate) struct Memberships {
     entered: Vec<u32>,
 }
 
+/// The stays of a step by client and kind of rooms.
+pub(crate) struct History<'a> {
+    memberships: &'a Memberships,
+    /// By slot, the latest first.
+    stays: Vec<Vec<&'a Membership>>,
+}
+
 /// One stay of one client.
 #[derive(Clone, Copy, Debug)]
 struct Membership {
@@ -79,6 +88,19 @@ impl Membership {
     /// Ends the stay at `now_ns`; messages sent until `until_ns` are due.
     fn end(&mut self, until_ns: u64, now_ns: u64) {
         (self.until_ns, self.gone_ns) = (until_ns, now_ns + OVERTAKE_NS);
+    }
+}
+
+impl History<'_> {
+    /// Returns whether a client was inside its room of this kind at this moment.
+    pub(crate) fn was_inside(&self, client: u32, kind: u16, at_ns: u64) -> bool {
+        if self.memberships.visited & 1 << kind == 0 {
+            return true;
+        }
+        // A binary search: in a long step, a client has thousands of stays, and as many messages.
+        let stays = &self.stays[self.memberships.slot(client, kind)];
+        let latest = stays.get(stays.partition_point(|stay| stay.asked_ns > at_ns));
+        latest.is_some_and(|stay| (stay.from_ns..stay.until_ns).contains(&at_ns))
     }
 }
 
@@ -179,6 +201,14 @@ impl Memberships {
             Some(membership) if now_ns < membership.gone_ns => MembershipState::Before,
             _ => MembershipState::Outside,
         }
+    }
+
+    /// The stays of the step.
+    pub(crate) fn history(&self) -> History<'_> {
+        let back_from = |&latest: &u32| {
+            iter::successors(self.membership(latest), |stay| self.membership(stay.before)).collect()
+        };
+        History { memberships: self, stays: self.latest.iter().map(back_from).collect() }
     }
 
     /// Notes that a client asks to be let in, and is announced by this number.
@@ -384,6 +414,27 @@ mod tests {
             MembershipState::Inside,
             "a late one of the stay before"
         );
+    }
+
+    #[test]
+    fn the_history_knows_each_stay() {
+        let mut memberships = memberships();
+        for round in 1..50 {
+            memberships.ask(1, 0, 7, 10 * round * S);
+            if round % 3 == 0 {
+                memberships.turn_away(1, 0, (10 * round + 2) * S);
+            } else {
+                memberships.enter(1, 0, (10 * round + 1) * S);
+                memberships.leave(1, 0, (10 * round + 7) * S, (10 * round + 8) * S);
+            }
+        }
+        let history = memberships.history();
+        let is_inside =
+            |at_ns| memberships.membership_state(1, 0, at_ns, u64::MAX) == MembershipState::Inside;
+        for at_ns in (0..1_000).map(|half| half * S / 2) {
+            assert_eq!(history.was_inside(1, 0, at_ns), is_inside(at_ns), "{at_ns}");
+        }
+        assert!(is_inside(11 * S) && !history.was_inside(0, 0, 11 * S));
     }
 
     #[test]

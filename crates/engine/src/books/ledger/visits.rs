@@ -9,8 +9,6 @@ use super::attendance::note;
 use crate::books::announcements::{self, UNCOUNTED};
 use crate::books::broadcasts::{Copy, Origin};
 use crate::books::memberships::MembershipState;
-use crate::books::step::Sent;
-use crate::messages::SentBroadcast;
 
 /// How long a room's first message may be under way after a load began.
 const YOUNG_NS: u64 = 10_000_000_000;
@@ -194,21 +192,16 @@ impl Ledger {
         step.announcements.heard.excuse(kind, room, place, from_ns, |_, _| true);
     }
 
-    /// Returns whether the sender of a message was not in the room, as far as that is counted.
-    pub(crate) fn is_outside(&self, number: u32, sent: &Sent) -> bool {
-        let Some(memberships) = &self.memberships else { return false };
-        let room = self.local_rooms.say(self.kind_of(sent.client, number)).room;
-        memberships.membership_state(sent.client, room, sent.times.sent_ns, u64::MAX)
-            != MembershipState::Inside
-    }
-
-    /// Broadcasts sent in the step, for the crew.
-    pub(crate) fn sent(&self) -> Vec<SentBroadcast> {
-        let told = |(number, sent): (u32, &Sent)| SentBroadcast {
-            is_outside: self.is_outside(number, sent),
-            ..sent.times
-        };
-        (0..).zip(&self.step.sent).map(told).collect()
+    /// Marks the messages whose senders were not in the room, as far as that is counted.
+    pub(crate) fn mark_outside(&mut self) {
+        let Some(memberships) = &self.memberships else { return };
+        let history = memberships.history();
+        let mut all = std::mem::take(&mut self.step.sent);
+        for (number, sent) in (0..).zip(&mut all) {
+            let room = self.local_rooms.say(self.kind_of(sent.client, number)).room;
+            sent.times.is_outside = !history.was_inside(sent.client, room, sent.times.sent_ns);
+        }
+        self.step.sent = all;
     }
 
     /// Notes one member more or fewer in a visitor's room from `at_ns` on.
