@@ -408,18 +408,20 @@ impl<'a> Booking<'a> {
         if self.record.state != State::Usable && !self.record.is_away {
             return; // the rest of what it takes to be there is still to come, and nobody's books have it due before
         }
-        let mut absence = None;
+        // The sender's clock may be ahead, but its message was sent before it came here: else it could belong
+        // to a stay that begins later.
+        let (mut absence, sent_ns) = (None, stamp.sent_ns().min(self.now_ns));
         // Only messages from before the present connection can belong to an absence; all others skip the
         // search.
-        if stamp.sent_ns() < self.record.since_ns || self.record.is_away {
-            match self.ledger.step.absences.due(self.record, stamp.sent_ns()) {
+        if sent_ns < self.record.since_ns || self.record.is_away {
+            match self.ledger.step.absences.due(self.record, sent_ns) {
                 Due::Here => {}
                 Due::Away(which) => absence = Some(which),
                 // Sent before it was there: not due to it, and the sender's books say the same.
                 Due::Never => return,
             }
         }
-        let is_passing = match self.membership_state(stamp, kind) {
+        let is_passing = match self.membership_state(kind, sent_ns) {
             MembershipState::Inside => false,
             MembershipState::Passing => true,
             MembershipState::Before => return,
@@ -437,7 +439,7 @@ impl<'a> Booking<'a> {
             // The sender is one of the room's members at its own worker alone.
             due -= u32::from(stamp.worker == self.ledger.segment.worker);
         }
-        let (Stamp { worker, client, .. }, sent_ns) = (stamp, stamp.sent_ns());
+        let Stamp { worker, client, .. } = stamp;
         let is_away = absence.is_some() || is_passing;
         let origin = Origin { worker, client, kind: kind as u16, room, number, sent_ns, due, is_away };
         let Ledger { local_rooms, step, .. } = &mut *self.ledger;
@@ -477,12 +479,12 @@ impl<'a> Booking<'a> {
     /// The client's membership when a message of this kind was sent. Without visitors, every client is in its
     /// room.
     #[inline]
-    fn membership_state(&self, stamp: Stamp, kind: usize) -> MembershipState {
+    fn membership_state(&self, kind: usize, sent_ns: u64) -> MembershipState {
         match &self.ledger.memberships {
             None => MembershipState::Inside,
             Some(memberships) => {
                 let room = self.ledger.local_rooms.say(kind).room;
-                memberships.membership_state(self.client, room, stamp.sent_ns(), self.now_ns)
+                memberships.membership_state(self.client, room, sent_ns, self.now_ns)
             }
         }
     }

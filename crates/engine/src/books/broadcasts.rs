@@ -173,8 +173,8 @@ impl Broadcasts {
             let tally =
                 self.tallies[usize::from(worker)][number as usize].as_mut().expect("noted when opened");
             // The copy keeps its bit, so that a second one is still a duplicate; only the account that it is
-            // in changes.
-            if is_heard(worker, tally.client) && tally.has_come_to(place) {
+            // in changes. It may be in the other one already, where a server changes the time of sending.
+            if is_heard(worker, tally.client) && tally.has_come_to(place) && tally.received > 0 {
                 tally.received -= 1;
                 tally.besides += 1;
                 excused += 1;

@@ -69,7 +69,8 @@ impl Ledger {
         if newcomer == own {
             return true;
         }
-        let (shared, sent_ns) = (local_kind.shared(own, newcomer), stamp.sent_ns());
+        // As for copies: the newcomer's clock may be ahead.
+        let (shared, sent_ns) = (local_kind.shared(own, newcomer), stamp.sent_ns().min(now_ns));
         let membership_state = match shared {
             Some(_) => memberships.membership_state(client, kind, sent_ns, now_ns),
             None => MembershipState::Outside,
@@ -215,12 +216,16 @@ impl Ledger {
 mod tests {
     use std::sync::Arc;
 
-    use load::{LocalMember, LocalRooms, RoomKind, Rooms, SayKind, Workload};
+    use load::{LocalMember, LocalRooms, RoomKind, Rooms, SayKind, Visit, VisitStep, Workload};
     use wire::people::Division;
+    use wire::{Event, Role};
 
     use super::*;
+    use crate::books::booking::Booking;
     use crate::books::broadcasts::Broadcasts;
     use crate::books::closing::tests::ledger;
+    use crate::books::memberships::Memberships;
+    use crate::books::record::{Record, State};
 
     const S: u64 = 1_000_000_000;
 
@@ -249,5 +254,31 @@ mod tests {
         assert_eq!(ledger.newest_in_room(3, 1, 20 * S), 7 * S);
         let of_silent = [9, 20].map(|s| ledger.newest_in_room(3, 0, s * S));
         assert_eq!(of_silent, [0, 20 * S], "a young load may have it all under way");
+    }
+
+    #[test]
+    fn copies_of_clocks_ahead_are_excused_once() {
+        let wait = VisitStep::Wait { ns_min: S, ns_max: S };
+        let visit = Visit { steps: vec![VisitStep::Join(0), wait, VisitStep::Leave(0), wait], stays: 0 };
+        let rooms = Rooms::default().with_visits(vec![visit]).unwrap();
+        let mut ledger = ledger(Workload::Broadcast, 2, None);
+        ledger.memberships = Memberships::of(&rooms).map(Box::new);
+        ledger.local_rooms = LocalRooms::new(Arc::new(rooms), ledger.segment);
+        ledger.start_step(ledger.step.order, 2);
+        ledger.step.broadcasts = Broadcasts::new(true);
+        let mut records = [0, 1].map(|_| Record { state: State::Usable, ..Record::default() });
+        // Its sender says that it will send it when the visitor has been let in.
+        let (_, stamp) = ledger.handle_sending(0, &mut records[0], 4 * S, 4 * S);
+        ledger.handle_asking(1, 0, false, S);
+        let mut booking = Booking::new(1, &mut records[1], &mut ledger, 2 * S);
+        booking.handle(Event::Message { role: Role::Copy, stamp, bytes: 33 });
+        booking.finish();
+        ledger.handle_passed(1, 0, RoomChange::In, 3 * S);
+        ledger.handle_leaving(1, 0, 5 * S);
+        let counts = &ledger.meter.counts;
+        assert_eq!(
+            (counts.received, counts.in_passing, ledger.step.broadcasts.finish()[0].received),
+            (1, 1, 0)
+        );
     }
 }
