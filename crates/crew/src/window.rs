@@ -113,8 +113,6 @@ impl Window<'_> {
             _ => ([0, 0], length_ns.max(self.until_last_ns())),
         };
         let streamed = |n: u64, after: u64| per_s(n.saturating_sub(after), streamed_ns).filter(|_| n > 0);
-        // What came twice or to the wrong client is in the bytes and not in the deliveries: each has the mean
-        // of all.
         let bytes_per_message = totals.received_bytes as f64 / totals.counts.received.max(1) as f64;
         Rates {
             asked_per_s: match *self.load {

@@ -118,7 +118,7 @@ pub struct Delta<H = Packed> {
     pub roles: Vec<RoleDelta<H>>,
     /// Copies due for the broadcasts of the interval, if all members of their rooms are there.
     pub due: u64,
-    /// Payload bytes received in the interval.
+    /// Payload bytes of the messages that count as received in the interval.
     pub received_bytes: u64,
     /// First acknowledgements received in the interval.
     pub acks: u64,

@@ -90,7 +90,6 @@ impl<'a> Booking<'a> {
     /// Books that the application has taken a message of this client, whatever became of the client's own
     /// connection.
     pub(crate) fn published(mut self, stamp: Stamp, bytes: u32) {
-        self.ledger.meter.received_bytes += u64::from(bytes);
         // The answer to a request that was sent again is no second acknowledgement.
         self.acks = Acks::all(false);
         self.message(Role::Ack, stamp, bytes);
@@ -103,13 +102,11 @@ impl<'a> Booking<'a> {
             // A client that has said goodbye waits for nothing.
             Event::Message { .. } | Event::Series { .. } if self.record.state == State::Closing => {}
             Event::Message { role, stamp, bytes } => {
-                self.ledger.meter.received_bytes += u64::from(bytes);
                 self.message(role, stamp, bytes);
                 self.is_in_same_frame = false;
             }
             Event::SameFrame => self.is_in_same_frame = true,
             Event::Series { role, first, messages, bytes } => {
-                self.ledger.meter.received_bytes += u64::from(bytes) * u64::from(messages);
                 if !self.series(role, first, messages, bytes) {
                     // Something in the series is lost, doubled or out of order. One by one, each gets the
                     // count that is its own.
@@ -129,12 +126,10 @@ impl<'a> Booking<'a> {
             Event::Usable => self.ledger.handle_usable(self.client, self.record, self.now_ns),
             // What another run says differs from what is held against it: its time, its size, its app's
             // fields.
-            Event::Corrupt { stamp: Some(stamp), bytes } if stamp.run != self.ledger.run => {
-                self.ledger.meter.received_bytes += u64::from(bytes);
+            Event::Corrupt { stamp: Some(stamp), .. } if stamp.run != self.ledger.run => {
                 self.handle_other_run(stamp.sent_ns());
             }
-            Event::Unmatched { run, sent_ns, bytes, .. } if run != self.ledger.run => {
-                self.ledger.meter.received_bytes += u64::from(bytes);
+            Event::Unmatched { run, sent_ns, .. } if run != self.ledger.run => {
                 self.handle_other_run(sent_ns);
             }
             Event::Corrupt { .. } => {
@@ -148,8 +143,7 @@ impl<'a> Booking<'a> {
                     format!("unexpected message from the server ({bytes} bytes)")
                 })
             }
-            Event::Unmatched { near, bytes, .. } => {
-                self.ledger.meter.received_bytes += u64::from(bytes);
+            Event::Unmatched { near, .. } => {
                 self.ledger.meter.hear("unmatched", self.client, self.heard);
                 self.ledger.meter.error("unmatched", self.client, self.now_ns, || {
                     let near = near.map(|near| format!("; `{near}` comes nearest")).unwrap_or_default();
@@ -157,7 +151,8 @@ impl<'a> Booking<'a> {
                 });
             }
             Event::Pushed(pushed) => self.pushed(pushed),
-            Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
+            // The same message also comes the way that counts.
+            Event::Beside { .. } => {}
             Event::Progress { request, progress } => self.progress(request, progress),
             Event::WrongResponse(wrong) => {
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
@@ -179,7 +174,6 @@ impl<'a> Booking<'a> {
     }
 
     fn pushed(&mut self, pushed: Pushed) {
-        self.ledger.meter.received_bytes += u64::from(pushed.bytes);
         self.ledger.handle_pushed(self.client, pushed, self.now_ns);
         if pushed.lacks {
             self.ledger.meter.hear("push_lacks", self.client, self.heard);
@@ -260,7 +254,6 @@ impl<'a> Booking<'a> {
 
     /// Books the announcement of a newcomer to a room.
     fn announced(&mut self, stamp: Stamp, bytes: u32) {
-        self.ledger.meter.received_bytes += u64::from(bytes);
         if stamp.run != self.ledger.run {
             self.handle_other_run(stamp.sent_ns());
         } else if stamp.worker >= self.ledger.segment.workers {
@@ -334,7 +327,7 @@ impl<'a> Booking<'a> {
             Answer::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
-        self.received(0, 1);
+        self.received(0, 1, bytes);
         self.answered(stamp, 0, 1);
         true
     }
@@ -361,7 +354,7 @@ impl<'a> Booking<'a> {
                 self.note(Kind::Receive, first.after(n), Some(number + n), bytes);
             }
         }
-        self.received(0, messages);
+        self.received(0, messages, bytes);
         self.answered(first, 0, messages);
         true
     }
@@ -465,7 +458,7 @@ impl<'a> Booking<'a> {
         }
         self.record.copies += 1;
         self.record.latest_ns = self.record.latest_ns.max(sent_ns);
-        self.received(kind, 1);
+        self.received(kind, 1, bytes);
         let late_ns = self.now_ns.saturating_sub(stamp.intended_ns);
         self.ledger.meter.figures.get_mut(timed).record_ns(late_ns);
         if let Some(say) = self.ledger.meter.say(kind) {
@@ -512,8 +505,11 @@ impl<'a> Booking<'a> {
         });
     }
 
-    fn received(&mut self, kind: usize, messages: u32) {
+    /// Counts messages of this size each. What comes besides them (acknowledgements, replays, pushes) is in
+    /// no rate.
+    fn received(&mut self, kind: usize, messages: u32, bytes: u32) {
         let messages = u64::from(messages);
+        self.ledger.meter.received_bytes += messages * u64::from(bytes);
         self.ledger.count_all(Count::Received, kind, self.client, messages);
         if self.is_in_same_frame {
             self.ledger.count_all(Count::Batched, kind, self.client, messages);

@@ -64,6 +64,27 @@ fn echoes_of_another_run_are_no_answers() {
 }
 
 #[test]
+fn bytes_are_those_of_deliveries() {
+    let mut ledger = ledger(Workload::Broadcast, 2, None);
+    let mut records =
+        [false, true].map(|is_slow| Record { state: State::Usable, is_slow, ..Record::default() });
+    let (_, stamp) = ledger.handle_sending(0, &mut records[0], 5_000, 5_000);
+    let straggler = Stamp { seq: ledger.step.seq(0).wrapping_sub(1), ..stamp };
+    let of = |role, stamp| Event::Message { role, stamp, bytes: 100 };
+    let events =
+        [of(Role::Copy, stamp), of(Role::Copy, stamp), of(Role::Ack, stamp), of(Role::Ack, straggler)];
+    for (client, record) in (0..).zip(&mut records) {
+        let mut booking = Booking::new(client, record, &mut ledger, 20_000);
+        for event in events.iter().copied().chain([Event::Beside { bytes: 100 }]) {
+            booking.handle(event);
+        }
+        booking.finish();
+    }
+    let Meter { counts, received_bytes, .. } = &ledger.meter;
+    assert_eq!((counts.received, counts.slow_received, counts.duplicate, *received_bytes), (1, 2, 1, 100));
+}
+
+#[test]
 fn a_series_in_order_is_in_all_books() {
     let first = Stamp::new(0, 0, 3, 9_000, 9_000);
     let message = Event::Message { role: Role::Echo, stamp: first.after(2), bytes: 33 };
