@@ -16,6 +16,7 @@ mod reconnects;
 mod renewal;
 mod slow_readers;
 mod storm;
+mod turns;
 mod visits;
 
 pub(crate) use batch::{Batch, BatchEnd, Due, Portion};

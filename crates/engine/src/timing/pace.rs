@@ -11,6 +11,8 @@ use std::iter;
 use fastrand::Rng;
 use load::{Load, Pacer, Schedule, Segment, StepOrder, Until};
 
+use crate::timing::turns::Turns;
+
 /// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -46,14 +48,12 @@ pub(crate) struct Open {
     next_ns: u64,
     /// The earliest end.
     end_ns: u64,
-    /// The client whose turn it is; absent clients are passed over.
-    turn: Option<usize>,
+    /// The turns of the clients, where absent ones are passed over.
+    turns: Option<Turns>,
     /// True if clients may be gone for a while: then a message's number does not tell its turn.
     has_absences: bool,
     /// True if due messages wait while no client takes them.
     waits: bool,
-    /// The moment at which no client took a message.
-    untaken_ns: Option<u64>,
 }
 
 /// Clients that send a share of an open load, in turn.
@@ -62,7 +62,7 @@ pub(crate) struct LocalSenders {
     /// The share of the load, and this worker's part of it.
     pub(crate) share: f64,
     pub(crate) part: Segment,
-    /// The clients, all of them usable and not slow.
+    /// The clients, ascending, all of them usable and not slow.
     pub(crate) clients: Vec<u32>,
 }
 
@@ -145,7 +145,7 @@ impl Pace {
     pub(crate) fn pass_over_absent(&mut self) {
         if let Self::Open(groups) = self {
             for open in groups {
-                (open.turn, open.has_absences) = (Some(0), true);
+                (open.turns, open.has_absences) = (Some(Turns::new(open.clients.len())), true);
             }
         }
     }
@@ -194,12 +194,14 @@ impl Pace {
         self.handle_answers(client, messages);
     }
 
-    /// Notes that a client that was gone is usable again.
+    /// Notes that a client that took no message, because it was gone or outside, may take one again.
     pub(crate) fn handle_return(&mut self, client: u32) {
         match self {
             Self::Open(groups) => {
-                for open in groups {
-                    open.untaken_ns = None;
+                for Open { turns, clients, .. } in groups {
+                    if let (Some(turns), Ok(place)) = (turns, clients.binary_search(&client)) {
+                        turns.handle_return(place);
+                    }
                 }
             }
             Self::Closed(closed) => {
@@ -257,10 +259,9 @@ impl Open {
             total,
             next_ns,
             end_ns: start_ns,
-            turn: None,
+            turns: None,
             has_absences: false,
             waits: false,
-            untaken_ns: None,
         }
     }
 
@@ -272,27 +273,15 @@ impl Open {
         if intended_ns > now_ns {
             return Next::At(intended_ns);
         }
-        let place = match &mut self.turn {
+        let place = match &mut self.turns {
             None => (self.sent % self.clients.len() as u64) as usize,
-            Some(turn) => {
-                let all = self.clients.len();
-                let mut in_turn = (0..all).map(|k| (*turn + k) % all);
-                // Once a moment: where all clients are gone, each message that is due would else ask all of
-                // them.
-                let place = match self.untaken_ns == Some(now_ns) {
-                    true => None,
-                    false => in_turn.find(|&place| takes(self.clients[place], 1) > 0),
-                };
-                self.untaken_ns = place.is_none().then_some(now_ns);
-                if place.is_none() && self.waits {
-                    return Next::Wait;
-                }
+            Some(turns) => match turns.take(|place| takes(self.clients[place], 1) > 0) {
+                Some(place) => place,
+                None if self.waits => return Next::Wait,
                 // No client takes it: it is given to the client in turn all the same, so that it counts as
                 // due and unsent.
-                let place = place.unwrap_or(*turn % all);
-                *turn = place + 1;
-                place
-            }
+                None => turns.skip(),
+            },
         };
         let client = self.clients[place];
         self.sent += 1;
@@ -485,6 +474,7 @@ mod tests {
         assert_eq!(pace.poll(now_ns, 1, without_8), one(7, 0));
         assert_eq!(pace.poll(now_ns, 1, without_8), one(9, 100_000_000));
         assert_eq!(pace.poll(now_ns, 1, always), one(7, 200_000_000));
+        pace.handle_return(8);
         assert_eq!(pace.poll(now_ns, 1, always), one(8, now_ns));
 
         let closed = order(Load::Closed { concurrency: 3, per_client: 1, until: Until::Samples(9) });
@@ -496,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_clients_are_asked_once_a_moment() {
+    fn absent_clients_are_asked_once() {
         let order = order(Load::Open { schedule: Schedule::constant(1_000.0), duration_ns: 1_000_000_000 });
         let mut pace = paced(&order, 0, &[7, 8, 9], 0);
         pace.pass_over_absent();
