@@ -41,6 +41,10 @@ impl LoadClient {
     /// The part of its opening that has not come yet.
     fn waits_for(&self, cfg: &wire::Config) -> String {
         match (self.record.state, self.session.opening_step(cfg)) {
+            // No connection has begun: only a unix socket refuses at once for want of room.
+            (State::Connecting, _) if !self.streams.is_dialling() => {
+                "the server does not accept: the backlog of its socket is full".into()
+            }
             (State::Connecting, _) => "TCP is not connected".into(),
             _ if !self.session.is_open() => "the handshake has no answer".into(),
             (_, Some(step)) => format!(
