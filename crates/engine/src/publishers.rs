@@ -75,12 +75,14 @@ impl Publishers {
 
     fn connect(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
         self.all[index as usize].tried_ns = now_ns;
-        match self.clients.connect_again(index, now_ns) {
-            Some(ConnectAttempt::Full | ConnectAttempt::Failed) => {
+        let may_wait = !self.is_hopeless(now_ns);
+        match self.clients.connect_again(index, may_wait, now_ns) {
+            Some(ConnectAttempt::Failed) => {
                 self.hand_over(index, users, now_ns);
                 self.give_up_without_hope(users, now_ns);
             }
-            Some(ConnectAttempt::UnderWay { .. }) | None => {}
+            // A full backlog is tried again while messages wait.
+            Some(ConnectAttempt::UnderWay { .. } | ConnectAttempt::Full) | None => {}
         }
     }
 

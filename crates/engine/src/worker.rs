@@ -415,11 +415,13 @@ impl Worker {
                 ConnectionAction::Connect(client) => {
                     let now_ns = clock::monotonic_ns();
                     connects += 1;
-                    match self.clients.connect_again(client, now_ns) {
-                        Some(ConnectAttempt::UnderWay { attempt }) => {
-                            disruptions.handle_begun(client, attempt, now_ns)
+                    let may_wait = disruptions.may_wait_for_room(now_ns);
+                    match self.clients.connect_again(client, may_wait, now_ns) {
+                        Some(ConnectAttempt::UnderWay { attempt, begun_ns }) => {
+                            disruptions.handle_begun(client, attempt, begun_ns)
                         }
-                        Some(ConnectAttempt::Full | ConnectAttempt::Failed) => {
+                        Some(ConnectAttempt::Full) => disruptions.handle_full(client, now_ns),
+                        Some(ConnectAttempt::Failed) => {
                             disruptions.handle_failure(client, Reconnection::Usual, now_ns)
                         }
                         None => {}

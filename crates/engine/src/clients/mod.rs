@@ -55,6 +55,8 @@ pub(crate) enum ConnectAttempt {
     UnderWay {
         /// The number of the client's attempt.
         attempt: u32,
+        /// When it began: its deadline counts from then.
+        begun_ns: u64,
     },
     /// The server could not take another one: a unix socket's backlog is full.
     Full,
@@ -186,27 +188,17 @@ impl Clients {
         index: u32,
         first_tried_ns: Option<u64>,
         may_wait: bool,
-        now_ns: u64,
     ) -> ConnectAttempt {
-        let client = &mut self.all[index as usize];
         // A newcomer, even if another client had this place in an earlier step: its TLS session is a first
         // one, too.
-        client.record.was_usable = false;
-        // Read anew: `now_ns` is the time of the turn, in which many connect one after the other.
-        let mut begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
-        if let Err(Cause::Net(ErrorKind::WouldBlock)) = begun {
-            if may_wait {
-                client.vacate();
-                return ConnectAttempt::Full;
-            }
-            // A full backlog is how a unix socket shows that the server does not accept; over TCP, the same
-            // ends in a timeout.
-            begun = Err(Cause::ConnectTimeout);
-        }
+        self.all[index as usize].record.was_usable = false;
+        // Read for each client, and not once a turn, in which many connect one after the other.
+        let now_ns = clock::monotonic_ns();
+        let Some(begun) = self.begin(index, may_wait, now_ns) else { return ConnectAttempt::Full };
         match first_tried_ns {
             // The time that it went unanswered belongs to its handshake: a server with a full queue must
             // not look fast.
-            Some(first_ns) if begun.is_ok() => client.record.started_ns = first_ns,
+            Some(first_ns) if begun.is_ok() => self.all[index as usize].record.started_ns = first_ns,
             Some(_) => {}
             None => self.ledger.meter.handle_connect(index, now_ns),
         }
@@ -214,8 +206,13 @@ impl Clients {
     }
 
     /// Connects a client again that lost its connection, or another in its place; `None` if it has a
-    /// connection.
-    pub(crate) fn connect_again(&mut self, index: u32, now_ns: u64) -> Option<ConnectAttempt> {
+    /// connection. If it may wait for room in a unix socket's backlog, a full one is no failure.
+    pub(crate) fn connect_again(
+        &mut self,
+        index: u32,
+        may_wait: bool,
+        now_ns: u64,
+    ) -> Option<ConnectAttempt> {
         let client = &mut self.all[index as usize];
         // The server does not answer its goodbye.
         if client.record.state == State::Closing {
@@ -224,15 +221,32 @@ impl Clients {
         if client.record.state != State::Vacant {
             return None;
         }
+        let Some(begun) = self.begin(index, may_wait, now_ns) else { return Some(ConnectAttempt::Full) };
         self.ledger.meter.handle_connect(index, now_ns);
-        let begun = client.connect(index, now_ns, &mut self.shared);
         Some(self.begun(index, begun, now_ns))
+    }
+
+    /// Begins to connect a client; `None` if it may wait for room in a unix socket's backlog, and that is
+    /// full.
+    fn begin(&mut self, index: u32, may_wait: bool, now_ns: u64) -> Option<Result<(), Cause>> {
+        let client = &mut self.all[index as usize];
+        let begun = client.connect(index, now_ns, &mut self.shared);
+        if begun != Err(Cause::Net(ErrorKind::WouldBlock)) {
+            return Some(begun);
+        }
+        if may_wait {
+            client.vacate();
+            return None;
+        }
+        // A full backlog is how a unix socket shows that the server does not accept; over TCP, the same
+        // ends in a timeout.
+        Some(Err(Cause::ConnectTimeout))
     }
 
     fn begun(&mut self, index: u32, begun: Result<(), Cause>, now_ns: u64) -> ConnectAttempt {
         let client = &mut self.all[index as usize];
         match begun {
-            Ok(()) => ConnectAttempt::UnderWay { attempt: client.attempt },
+            Ok(()) => ConnectAttempt::UnderWay { attempt: client.attempt, begun_ns: now_ns },
             Err(cause) => {
                 client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
                 ConnectAttempt::Failed

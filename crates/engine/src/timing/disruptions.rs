@@ -219,6 +219,16 @@ impl Disruptions {
         self.reconnects.handle_begun(client, attempt, now_ns);
     }
 
+    /// Handles an attempt to come back that could not begin, because a unix socket's backlog is full.
+    pub(crate) fn handle_full(&mut self, client: u32, now_ns: u64) {
+        self.reconnects.handle_full(client, now_ns);
+    }
+
+    /// Returns whether clients may still wait for room in a unix socket's backlog.
+    pub(crate) fn may_wait_for_room(&self, now_ns: u64) -> bool {
+        self.reconnects.may_wait_for_room(now_ns)
+    }
+
     /// Handles an attempt to come back that has failed.
     pub(crate) fn handle_failure(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         self.reconnects.handle_failure(client, reconnection, now_ns);

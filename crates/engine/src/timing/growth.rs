@@ -13,8 +13,8 @@ use std::collections::{HashMap, VecDeque};
 
 use load::{Connecting, Pacer, Segment};
 
-/// How long a full backlog is left alone.
-const FULL_PAUSE_NS: u64 = 1_000_000;
+use crate::timing::backlog::Backlog;
+
 /// The window is halved once in this time at most: TCP's first wait for an answer (RFC 6298 §2).
 const HALVE_INTERVAL_NS: u64 = 1_000_000_000;
 /// How often a client may go unanswered.
@@ -28,8 +28,7 @@ pub(crate) struct Growth {
     begun: u64,
     start_ns: u64,
     timeout_ns: u64,
-    /// The end of a pause after the server could not take another connection.
-    not_before_ns: u64,
+    backlog: Backlog,
     under_way: u32,
     /// Clients that were usable and lost their connection in this phase.
     lost: u32,
@@ -39,8 +38,6 @@ pub(crate) struct Growth {
     halved_ns: Option<u64>,
     /// When a client last became usable; 0 if none has.
     usable_ns: u64,
-    /// The time since which a unix socket's backlog has had no room.
-    full_ns: Option<u64>,
     /// Clients that went unanswered, with the number of tries and the time of the first.
     unanswered: HashMap<u32, (u32, u64)>,
     /// When each attempt ends at the latest, oldest first: client, its attempt, deadline.
@@ -64,14 +61,13 @@ impl Growth {
             begun: 0,
             start_ns,
             timeout_ns: connecting.timeout_ns,
-            not_before_ns: 0,
+            backlog: Backlog::default(),
             under_way: 0,
             lost: 0,
             under_way_max,
             window: under_way_max.into(),
             halved_ns: None,
             usable_ns: 0,
-            full_ns: None,
             unanswered: HashMap::new(),
             deadlines: VecDeque::new(),
         }
@@ -90,7 +86,7 @@ impl Growth {
 
     /// Notes that the attempt of `client` has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
-        self.full_ns = None;
+        self.backlog.handle_room();
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
     }
 
@@ -100,14 +96,12 @@ impl Growth {
         self.waiting.push_front(client);
         self.under_way -= 1;
         self.begun -= 1;
-        self.not_before_ns = now_ns + FULL_PAUSE_NS;
-        self.full_ns.get_or_insert(now_ns);
+        self.backlog.handle_full(now_ns);
     }
 
-    /// Returns whether clients may still wait for room in a unix socket's backlog: not for a server that has
-    /// made none for as long as a client has to connect.
+    /// Returns whether clients may still wait for room in a unix socket's backlog.
     pub(crate) fn may_wait_for_room(&self, now_ns: u64) -> bool {
-        self.full_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < self.timeout_ns)
+        self.backlog.may_wait(self.timeout_ns, now_ns)
     }
 
     /// Notes that a client became usable.
@@ -202,13 +196,14 @@ impl Growth {
 
     fn next_due_ns(&self) -> u64 {
         let due_ns = self.start_ns + self.pacer.map_or(0, |pacer| pacer.due_ns(self.begun));
-        due_ns.max(self.not_before_ns)
+        due_ns.max(self.backlog.not_before_ns())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timing::backlog::FULL_PAUSE_NS;
 
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
 

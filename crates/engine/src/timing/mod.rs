@@ -6,6 +6,7 @@
 //! that end after a number of messages) takes their connections and brings them back, [`Visits`] sends them
 //! into rooms and out again, and [`SlowReaders`] lets slow ones read.
 
+mod backlog;
 mod batch;
 mod churn;
 mod disruptions;

@@ -9,6 +9,8 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use wire::{Backoff, Reconnection};
 
+use crate::timing::backlog::Backlog;
+
 /// An action on a client that is to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReconnectAction {
@@ -29,6 +31,7 @@ pub(crate) struct Reconnects {
     due: BinaryHeap<Reverse<(u64, u32)>>,
     /// The clients that are not back.
     absent: HashMap<u32, Absent>,
+    backlog: Backlog,
     /// Clients and attempts with their deadlines.
     deadlines: VecDeque<(u32, u32, u64)>,
 }
@@ -54,6 +57,7 @@ impl Reconnects {
             rng: fastrand::Rng::with_seed(seed),
             due: BinaryHeap::new(),
             absent: HashMap::new(),
+            backlog: Backlog::default(),
             deadlines: VecDeque::new(),
         }
     }
@@ -125,7 +129,7 @@ impl Reconnects {
     /// The action to take now: each is given once.
     pub(crate) fn poll(&mut self, now_ns: u64) -> Option<ReconnectAction> {
         while let Some(&Reverse((due_ns, client))) = self.due.peek()
-            && due_ns <= now_ns
+            && due_ns.max(self.backlog.not_before_ns()) <= now_ns
         {
             self.due.pop();
             let absent = self.absent.get_mut(&client);
@@ -141,14 +145,30 @@ impl Reconnects {
         Some(ReconnectAction::Expire { client, attempt })
     }
 
+    /// Handles an attempt of `client` that could not begin, because a unix socket's backlog is full. The
+    /// client is due again, and has not failed.
+    pub(crate) fn handle_full(&mut self, client: u32, now_ns: u64) {
+        self.backlog.handle_full(now_ns);
+        if let Some(absent) = self.absent.get_mut(&client) {
+            absent.due_ns = Some(now_ns);
+            self.due.push(Reverse((now_ns, client)));
+        }
+    }
+
+    /// Returns whether clients may still wait for room in a unix socket's backlog.
+    pub(crate) fn may_wait_for_room(&self, now_ns: u64) -> bool {
+        self.backlog.may_wait(self.timeout_ns, now_ns)
+    }
+
     /// Notes that the attempt of `client` has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
+        self.backlog.handle_room();
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
     }
 
     /// When to look again.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
-        let due_ns = self.due.peek().map(|Reverse((due_ns, _))| *due_ns);
+        let due_ns = self.due.peek().map(|Reverse((due_ns, _))| (*due_ns).max(self.backlog.not_before_ns()));
         let expiry_ns = self.deadlines.front().map(|&(_, _, deadline_ns)| deadline_ns);
         [due_ns, expiry_ns].into_iter().flatten().min()
     }
@@ -209,6 +229,23 @@ mod tests {
             (reconnects.poll(1_000), reconnects.poll(1_500)),
             (None, Some(ReconnectAction::Connect(7)))
         );
+    }
+
+    #[test]
+    fn full_backlogs_are_no_failures() {
+        let mut reconnects = reconnects(DialectId::Json, Some(0));
+        for client in [7, 8] {
+            reconnects.handle_loss(client, Reconnection::Usual, 0);
+        }
+        assert_eq!(reconnects.poll(0), Some(ReconnectAction::Connect(7)));
+        reconnects.handle_full(7, 500);
+        assert!(reconnects.is_hoped_for(7), "the server has not refused it");
+        assert_eq!([1_499, 1_500].map(|now_ns| reconnects.may_wait_for_room(now_ns)), [true, false]);
+        assert_eq!((reconnects.poll(1_000_499), reconnects.poll_timeout()), (None, Some(1_000_500)));
+        assert_eq!(reconnects.poll(1_000_500), Some(ReconnectAction::Connect(8)));
+        reconnects.handle_begun(8, 1, 1_000_500);
+        assert_eq!(reconnects.poll(1_000_500), Some(ReconnectAction::Connect(7)));
+        assert!(reconnects.may_wait_for_room(1_000_500), "there was room");
     }
 
     #[test]

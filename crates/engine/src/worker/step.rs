@@ -44,8 +44,10 @@ impl Worker {
         }
         while let Some(client) = growth.poll_client(now_ns) {
             let (first_ns, may_wait) = (growth.first_tried_ns(client), growth.may_wait_for_room(now_ns));
-            match self.clients.connect_first(client, first_ns, may_wait, now_ns) {
-                ConnectAttempt::UnderWay { attempt } => growth.handle_begun(client, attempt, now_ns),
+            match self.clients.connect_first(client, first_ns, may_wait) {
+                ConnectAttempt::UnderWay { attempt, begun_ns } => {
+                    growth.handle_begun(client, attempt, begun_ns)
+                }
                 ConnectAttempt::Full => growth.handle_full(client, now_ns),
                 ConnectAttempt::Failed => growth.handle_end(),
             }
