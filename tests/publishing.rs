@@ -3,8 +3,8 @@
 //! (examples/fastapi-notifications), which share no code with it.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -211,6 +211,28 @@ fn closed_loops_do_not_flood_absent_applications() {
     assert_eq!(missing, expected, "{outcome}");
     // Four messages for each of ten attempts in a second, of which a slow machine has fewer.
     assert!((4 * PER_ROOM..=15 * 4 * PER_ROOM).contains(&expected), "{outcome}");
+}
+
+/// It is restarted while clients connect.
+#[test]
+fn closed_loops_try_lost_applications_again() {
+    let server = Server::start(&[]);
+    let (server_address, application) = (server.address, free_address());
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(1));
+        for mut publisher in TcpListener::bind(application).unwrap().incoming().flatten() {
+            let mut relayed = TcpStream::connect(server_address).unwrap();
+            let (mut answers, mut back) = (relayed.try_clone().unwrap(), publisher.try_clone().unwrap());
+            thread::spawn(move || io::copy(&mut answers, &mut back));
+            thread::spawn(move || io::copy(&mut publisher, &mut relayed));
+        }
+    });
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let publish = format!("http://{application}/publish/{{room}}");
+    let slowly = ["--connect-rate", "7", "--connect-timeout", "1s", "--publish-url", &publish];
+    let outcome = broadcast(&url, &slowly);
+    let delivered = MESSAGES * PER_ROOM;
+    assert_eq!(counts(&outcome.json()), [MESSAGES, delivered, delivered, 0, 0], "{outcome}");
 }
 
 #[test]

@@ -63,6 +63,13 @@ impl Publishers {
         }
     }
 
+    /// Begins the load of the step: connections that were lost while clients connected are tried again, and
+    /// have their time anew.
+    pub(crate) fn start_load(&mut self, users: &mut Clients, now_ns: u64) {
+        self.down_ns = None;
+        self.connect_lost(users, now_ns);
+    }
+
     /// Ends the step: messages that still wait are in its books as missing.
     pub(crate) fn end_step(&mut self) {
         self.waiting.clear();
@@ -100,8 +107,8 @@ impl Publishers {
         }
     }
 
-    /// The connection with the fewest messages under way. Connects lost ones again.
-    fn idlest(&mut self, users: &mut Clients, now_ns: u64) -> Option<u32> {
+    /// Connects lost connections again.
+    fn connect_lost(&mut self, users: &mut Clients, now_ns: u64) {
         for index in 0..self.count() {
             // Each message asks for a connection: without a pause, an application that refuses would get a
             // connect for each.
@@ -110,6 +117,11 @@ impl Publishers {
                 self.connect(index, users, now_ns);
             }
         }
+    }
+
+    /// The connection with the fewest messages under way. Connects lost ones again.
+    fn idlest(&mut self, users: &mut Clients, now_ns: u64) -> Option<u32> {
+        self.connect_lost(users, now_ns);
         let usable = (0..self.count()).filter(|&index| self.clients.is_usable(index));
         // Not in turn: one slow answer would hold up every n-th message while other connections are free.
         usable.min_by_key(|&index| self.all[index as usize].under_way.len())

@@ -119,6 +119,9 @@ impl Worker {
             is_flapping: disruptions.as_ref().is_some_and(Disruptions::is_flapping),
         };
         self.clients.ledger.start_load(terms, &present, senders);
+        if let Some(publishers) = &mut self.publishers {
+            publishers.start_load(&mut self.clients, clock::monotonic_ns());
+        }
         if let Some(visits) = &mut self.visits {
             visits.start(&present, at_ns);
         }
