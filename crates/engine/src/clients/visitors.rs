@@ -25,6 +25,11 @@ impl Clients {
         has_said || self.ledger.is_at_door(index, kind)
     }
 
+    /// Waits no longer for answers to what a client has said itself.
+    pub(crate) fn stop_waiting(&mut self, index: u32) {
+        self.all[index as usize].record.unacknowledged = 0;
+    }
+
     /// Sends a client into its room of this kind, or out of it. Does nothing for a leave if the client was
     /// not let in.
     pub(crate) fn pass(&mut self, index: u32, kind: u16, way: Direction, now_ns: u64) -> Result<(), Cause> {

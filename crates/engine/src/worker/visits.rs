@@ -25,10 +25,15 @@ impl Worker {
         {
             let waits =
                 action.way == Direction::Out && self.clients.is_unanswered(action.client, action.kind);
-            if !waits || !visits.postpone(action, now_ns) {
-                visits.handle_done(action);
-                self.pass(action.client, action.kind, action.way);
+            if waits && visits.postpone(action, now_ns) {
+                continue;
             }
+            if waits {
+                // Each later leave would wait for the same answers.
+                self.clients.stop_waiting(action.client);
+            }
+            visits.handle_done(action);
+            self.pass(action.client, action.kind, action.way);
         }
     }
 
