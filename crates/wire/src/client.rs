@@ -179,7 +179,7 @@ impl Client {
         if let State::Open(session) = &mut self.state {
             let context = &mut SessionContext { cfg, now_ns, place: &mut self.place };
             let result = session.handle_input(context, bytes, io, on);
-            return result.inspect_err(|_| self.state = State::Failed(Reconnection::Usual));
+            return result.inspect_err(|_| self.fail());
         }
         self.handle_rare_input(cfg, now_ns, stream, bytes, io, on)
     }
@@ -205,11 +205,11 @@ impl Client {
             let (limits, identities) = (&cfg.options().limits, &cfg.common.identities);
             let progress = visit.handle_input(steps, limits, identities, now_ns, &mut input, io);
             let result = progress.and_then(|progress| self.handle_went(cfg, now_ns, progress, input, io, on));
-            return result.inspect_err(|_| self.state = State::Failed(Reconnection::Usual));
+            return result.inspect_err(|_| self.fail());
         }
         if let State::Asking(question) = &mut self.state {
             let told = question.handle_input(&cfg.options().limits, bytes, io);
-            if told.inspect_err(|_| self.state = State::Failed(Reconnection::Usual))? {
+            if told.inspect_err(|_| self.fail())? {
                 self.begin(cfg, now_ns, io);
             }
             return Ok(());
@@ -243,7 +243,7 @@ impl Client {
                 self.handle_input(cfg, now_ns, stream, input, io, on)
             }
             Err(failure) => {
-                self.state = State::Failed(Reconnection::Usual);
+                self.fail();
                 Err(failure)
             }
         }
@@ -298,12 +298,7 @@ impl Client {
     ) -> Result<(), Failure> {
         let State::Requesting(protocol) = &mut self.state else { return result };
         match (result, protocol.take_over()) {
-            (Err(_), _) => {
-                // The driver may connect again, and go on from here.
-                let (known, cookies) = (protocol.resumption(), protocol.cookies().clone());
-                self.state = State::Failed(protocol.reconnection());
-                self.keep_session(known, cookies);
-            }
+            (Err(_), _) => self.fail(),
             (Ok(()), Some((socket, open))) => {
                 let cookies = protocol.cookies().clone();
                 self.state = State::Open(Session::on(socket, open));
@@ -379,7 +374,7 @@ impl Client {
         };
         match result {
             Ok(()) => self.speak(cfg, now_ns, io, on),
-            Err(_) => self.state = State::Failed(Reconnection::Usual),
+            Err(_) => self.fail(),
         }
         result
     }

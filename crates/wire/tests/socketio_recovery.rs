@@ -2,7 +2,7 @@
 //! when it comes back.
 
 use secret::Secret;
-use wire::{Client, Config, DialectId, DialectOptions, Event, Options, Resumption, Settings};
+use wire::{Client, Config, DialectId, DialectOptions, Event, Failure, Options, Resumption, Settings};
 
 use crate::common::*;
 
@@ -16,9 +16,8 @@ fn config(auth: Option<&str>) -> Config {
     Config::new(Options { of_dialect, ..options(DialectId::Socketio) }).unwrap()
 }
 
-/// The output and the resumption after these messages, of a client that was told to go on with another
-/// session.
-fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<String>, Option<Resumption>) {
+/// A client that was told to go on with another session, and has had these messages.
+fn connected(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Client, Fake) {
     let mut client = before.map_or_else(Client::new, Client::resuming);
     let mut io = Fake::default();
     client.handle_open(cfg, 0, 0, &mut io);
@@ -26,6 +25,12 @@ fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<S
     let on = &mut |_: Event| {};
     client.handle_input(cfg, 0, 0, &answer, &mut io, on).unwrap();
     client.handle_input(cfg, 0, 0, &texts(messages), &mut io, on).unwrap();
+    (client, io)
+}
+
+/// The output and the resumption of such a client.
+fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<String>, Option<Resumption>) {
+    let (client, io) = connected(cfg, before, messages);
     (said(&io.out), client.resumption(true))
 }
 
@@ -45,6 +50,22 @@ fn returning_clients_name_session_and_offset() {
     // Another session, and what it goes on from: as socket.io-client, which forgets no offset.
     let (_, other) = handle(&cfg, known, &[OPEN, &NAMED.replace("P-1", "P-2")]);
     assert_eq!(handle(&cfg, other, &[OPEN]).0, [r#"40{"pid":"P-2","offset":"o-7"}"#]);
+}
+
+#[test]
+fn failed_sessions_are_resumed() {
+    let cfg = config(None);
+    let messages = [OPEN, NAMED, r#"42["broadcast",{"sendTime":"1"},"o-7"]"#];
+    let (_, known) = handle(&cfg, None, &messages);
+    assert!(known.is_some());
+    let on = &mut |_: Event| {};
+    let (mut client, mut io) = connected(&cfg, None, &messages);
+    let late_ns = client.poll_timeout().unwrap();
+    assert_eq!(client.handle_timeout(&cfg, late_ns, &mut io, on), Err(Failure::HeartbeatTimeout));
+    assert_eq!(client.resumption(true), known);
+    let (mut client, mut io) = connected(&cfg, None, &messages);
+    assert!(client.handle_input(&cfg, 0, 0, b"\xff\xff", &mut io, on).is_err());
+    assert_eq!(client.resumption(true), known);
 }
 
 #[test]

@@ -87,6 +87,16 @@ fn polling_as_recorded_in_any_portions() {
 }
 
 #[test]
+fn cookies_outlive_missed_heartbeats() {
+    let mut user = user(options_of("polling"));
+    user.handle(MAIN, answer(OPEN).replacen("Date", "Set-Cookie: node=1\r\nDate", 1).as_bytes()).unwrap();
+    let late_ns = user.client.poll_timeout().unwrap();
+    let late = user.client.handle_timeout(&user.cfg, late_ns, &mut user.io, &mut |_: Event| {});
+    assert_eq!(late, Err(Failure::HeartbeatTimeout));
+    assert!(user.client.resumption(false).is_some());
+}
+
+#[test]
 fn packets_go_in_one_request_at_a_time() {
     let mut user = User::polling();
     user.send(1);

@@ -88,8 +88,12 @@ impl Client {
         }
     }
 
-    /// Keeps what is known of a session whose connections are of no further use.
-    pub(super) fn keep_session(&mut self, known: Option<Resumption>, cookies: Cookies) {
+    /// Ends the session, whose connections are of no further use. Keeps what is known of it: the driver may
+    /// connect again, and go on from here.
+    #[cold]
+    pub(super) fn fail(&mut self) {
+        let (known, cookies) = (self.session_resumption(), self.cookies());
+        self.state = State::Failed(self.reconnection());
         self.keep_cookies(cookies);
         if let Some(known) = known {
             self.place.get_or_insert_default().given.get_or_insert_default().resumption = Some(known.into());
