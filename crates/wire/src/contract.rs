@@ -29,8 +29,8 @@ use crate::template::{Filling, Kept, Mark};
 use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
-/// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never
-/// answered: an unbounded queue would hide a server that has stopped to answer.
+/// Most bytes that wait for a request to be answered, a message of any size aside. A client with more is given
+/// up: an unbounded queue would hide a server that has stopped to answer.
 pub(crate) const QUEUED_BYTES_MAX: usize = 1 << 20;
 
 /// How a client of a protocol begins.
@@ -286,6 +286,11 @@ pub(crate) trait HttpClientProtocol {
     /// The failure if the server withholds something without which nothing more can be sent.
     fn withheld(&self) -> Option<Failure> {
         None
+    }
+
+    /// Returns whether more waits for an answer than is kept: the server has stopped to answer.
+    fn is_overfull(&self) -> bool {
+        false
     }
 
     /// Sends a message of the app's, or queues it behind the request that is under way.

@@ -122,6 +122,16 @@ fn packets_go_in_one_request_at_a_time() {
 }
 
 #[test]
+fn unanswered_requests_bound_what_waits() {
+    let mut user = User::polling();
+    let sent = (0..40_000).find(|&number| {
+        user.send(number);
+        user.client.is_overfull()
+    });
+    assert!(sent.is_some_and(|sent| sent > 1_000), "{sent:?}");
+}
+
+#[test]
 fn a_body_carries_what_the_server_takes() {
     let mut user = user(options_of("polling"));
     user.answered(MAIN, &OPEN.replace("1000000", "250")).unwrap();

@@ -135,6 +135,18 @@ fn messages_go_in_one_request_at_a_time() {
 }
 
 #[test]
+fn unanswered_requests_bound_what_waits() {
+    let mut user = User::of("xhr-polling");
+    user.handle(0, recorded("xhr-polling").0.as_bytes()).unwrap();
+    user.open(1);
+    let sent = (0..40_000).find(|&number| {
+        user.send(number);
+        user.client.is_overfull()
+    });
+    assert!(sent.is_some_and(|sent| sent > 1_000), "{sent:?}");
+}
+
+#[test]
 fn closed_connections_reopen_between_answers() {
     let mut user = User::of("xhr-polling");
     user.said(0);

@@ -15,7 +15,11 @@ impl Client {
     /// server does not read.
     #[inline]
     pub fn is_overfull(&self) -> bool {
-        matches!(&self.state, State::Tunnelled(of) if of.tunnel.is_overfull())
+        match &self.state {
+            State::Tunnelled(of) => of.tunnel.is_overfull(),
+            State::Requesting(protocol) => protocol.is_overfull(),
+            _ => false,
+        }
     }
 
     /// Returns whether its connection of HTTP/2 is of no further use.

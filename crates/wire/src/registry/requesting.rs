@@ -151,6 +151,10 @@ impl HttpClientState {
         of_any!(self, client => client.withheld())
     }
 
+    pub(crate) fn is_overfull(&self) -> bool {
+        of_any!(self, client => client.is_overfull())
+    }
+
     pub(crate) fn send<I: Io>(
         &mut self,
         parts: &Parts,

@@ -55,6 +55,8 @@ pub(crate) struct Client {
     body: Vec<u8>,
     /// Packets that wait for the request under way, each with a separator before it.
     queued: Vec<u8>,
+    /// More of them waits than is kept.
+    is_overfull: bool,
     takeover: Option<Box<Takeover>>,
     /// The WebSocket that has taken the session over, and the session.
     taken: Option<(Socket, client::Client)>,
@@ -75,6 +77,7 @@ impl Client {
             cookies: Cookies::NONE,
             body: Vec::new(),
             queued: Vec::new(),
+            is_overfull: false,
             takeover: None,
             taken: None,
         }
@@ -368,6 +371,10 @@ impl HttpClientProtocol for Client {
         self.talk.phase == Phase::Usable && self.transport == Transport::Polling
     }
 
+    fn is_overfull(&self) -> bool {
+        self.is_overfull
+    }
+
     fn send<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
@@ -376,6 +383,7 @@ impl HttpClientProtocol for Client {
     ) -> Sending {
         // The server has stopped to answer; what it never takes must not fill the memory.
         if self.queued.len() > QUEUED_BYTES_MAX {
+            self.is_overfull = true;
             return Sending::Out;
         }
         let number = talk::number(&mut link.pending, message_template, filling);

@@ -41,6 +41,8 @@ pub(crate) struct Client {
     lines: Lines,
     /// Messages that wait for the request under way, with commas between.
     queued: Vec<u8>,
+    /// More of them waits than is kept.
+    is_overfull: bool,
 }
 
 impl Client {
@@ -56,6 +58,7 @@ impl Client {
             cookies: Cookies::NONE,
             lines: Lines::default(),
             queued: Vec::new(),
+            is_overfull: false,
         }
     }
 
@@ -224,6 +227,10 @@ impl HttpClientProtocol for Client {
         self.phase == Phase::Open
     }
 
+    fn is_overfull(&self) -> bool {
+        self.is_overfull
+    }
+
     fn send<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
@@ -232,6 +239,7 @@ impl HttpClientProtocol for Client {
     ) -> Sending {
         // The server has stopped to answer; what it never takes must not fill the memory.
         if self.queued.len() > QUEUED_BYTES_MAX {
+            self.is_overfull = true;
             return Sending::Out;
         }
         if !self.queued.is_empty() {
