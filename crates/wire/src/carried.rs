@@ -113,7 +113,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) found: Option<Found>,
     /// The protocol's hint at its meaning.
     pub(crate) hint: MessageHint<'a>,
-    /// Bytes on the wire.
+    /// Bytes on the wire: a share of its frame's where that has several; of an event stream, its data alone.
     pub(crate) bytes: u32,
     /// Takes the envelope off; `None` if the text is not a message of the protocol.
     pub(crate) open: fn(&'a [u8]) -> Option<Opened<'a>>,
@@ -149,6 +149,26 @@ pub(crate) enum MessageHint<'a> {
     Answer(Kind),
     /// The message answers nothing: the server sends it by itself.
     Pushed,
+}
+
+/// Shares that the messages of a frame have of its bytes on the wire, where it is compressed perhaps.
+pub(crate) struct Shares {
+    wire_bytes: u32,
+    frame_bytes: usize,
+    told: u32,
+}
+
+impl Shares {
+    /// The shares of a frame's messages, none of which is told yet.
+    pub(crate) fn new(wire_bytes: u32, frame_bytes: usize) -> Shares {
+        Shares { wire_bytes, frame_bytes, told: 0 }
+    }
+
+    /// The share of the next message, which with what is around it ends at `end` in the frame.
+    pub(crate) fn next(&mut self, end: usize) -> u32 {
+        let so_far = u64::from(self.wire_bytes) * end as u64 / self.frame_bytes.max(1) as u64;
+        so_far as u32 - std::mem::replace(&mut self.told, so_far as u32)
+    }
 }
 
 /// A message without its envelope.

@@ -48,7 +48,7 @@ fn recorded(transport: &str) -> (String, u32) {
         }
         _ => unreachable!(),
     };
-    (said, (odd.len() - 5) as u32)
+    (said, odd.len() as u32)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn recorded_sessions_on_every_transport() {
             user.hear_by(0, said.as_bytes(), step.min(said.len())).unwrap();
             // Foreign: the words are not ours.
             let odd_bytes = Event::Foreign { bytes: odd };
-            let expected = [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 5 }, odd_bytes];
+            let expected = [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 10 }, odd_bytes];
             assert_eq!(user.events(), expected, "{transport} by {step}");
             assert!(user.client.is_usable());
         }
@@ -161,7 +161,7 @@ fn closed_connections_reopen_between_answers() {
     user.eof(0).unwrap();
     assert_eq!(user.io.opened, [0, 0]);
     user.open(0);
-    assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 1 }]);
+    assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 6 }]);
     user.handle(0, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na[").unwrap();
     assert_eq!(user.eof(0), Err(Failure::EofBeforeAnswer), "in the middle of one");
 
@@ -327,9 +327,9 @@ fn the_recorded_session_over_a_websocket() {
     let frames = [text("o"), text("a[\"hello\"]"), text(odd), text("h"), plain(0x88, &[3, 232])].concat();
     let (events, result) = over_websocket(&frames);
     assert_eq!(result, Ok(()));
-    let odd = Event::Foreign { bytes: (odd.len() - 5) as u32 };
+    let odd = Event::Foreign { bytes: odd.len() as u32 };
     let expected =
-        [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 5 }, odd, Event::Closed { code: 1000 }];
+        [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 10 }, odd, Event::Closed { code: 1000 }];
     assert_eq!(events, expected);
     let (events, _) =
         over_websocket(&[text("o"), text("c[3000,\"Go away!\"]"), text("a[\"late\"]")].concat());
@@ -364,18 +364,23 @@ fn own_messages_are_known_after_rewriting() {
         };
         let (one, _) = over_websocket(&[text("o"), text(&format!("a[\"{string}\"]"))].concat());
         let with_frame = |event| match event {
-            // Alone, a message is counted with its frame.
+            // A message is counted with its share of the frame.
             Event::Message { role, stamp, .. } => Event::Message { role, stamp, bytes },
             Event::Corrupt { stamp, .. } => Event::Corrupt { stamp, bytes },
             other => other,
         };
         assert_eq!(one[2..].iter().copied().map(with_frame).collect::<Vec<_>>(), [expected], "{string}");
-        let (two, _) =
-            over_websocket(&[text("o"), text(&format!("a[\"{string}\" , \"{string}\"]"))].concat());
+        let frame = format!("a[\"{string}\" , \"{string}\"]");
+        let (two, _) = over_websocket(&[text("o"), text(&frame)].concat());
         let are_messages = matches!(expected, Event::Message { .. });
         let between = are_messages.then_some(Event::SameFrame);
         let both: Vec<Event> = [expected].into_iter().chain(between).chain([expected]).collect();
-        assert_eq!(two[2..], both, "{string}");
+        assert_eq!(two[2..].iter().copied().map(with_frame).collect::<Vec<_>>(), both, "{string}");
+        let bytes_of = |event: &Event| match event {
+            Event::Message { bytes, .. } | Event::Corrupt { bytes, .. } => *bytes,
+            _ => 0,
+        };
+        assert_eq!(two[2..].iter().map(bytes_of).sum::<u32>() as usize, frame.len());
     }
     let damaged = mark.replace('7', "8").replacen("throng-00", "throng-01", 1);
     let string = format!(r#"{{\"type\":\"echo\",\"payload\":{{\"id\":\"{damaged}\"}}}}"#);

@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 
 use super::parts::{Parts, Reading};
 use crate::carried::{
-    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
+    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Shares, Spelling,
 };
 use crate::contract::ClientProtocol;
 use crate::failure::Failure;
@@ -102,15 +102,13 @@ fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl ProtocolHand
 /// on the wire, each record has its share.
 fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     let &Frame { bytes, message_type, wire_bytes } = frame;
-    let so_far = |end: usize| (u64::from(wire_bytes) * end as u64 / bytes.len().max(1) as u64) as u32;
-    let (mut told, mut start) = (0, 0);
+    let (mut shares, mut start) = (Shares::new(wire_bytes, bytes.len()), 0);
     while start < bytes.len() {
         let length = separator.find(&bytes[start..]);
         let record = &bytes[start..][..length.unwrap_or(bytes.len() - start)];
         start = length.map_or(bytes.len(), |length| start + length + separator.needle().len());
         if !record.is_empty() {
-            let share = so_far(start) - std::mem::replace(&mut told, so_far(start));
-            on.handle(arrival(record, message_type, share));
+            on.handle(arrival(record, message_type, shares.next(start)));
         }
     }
 }

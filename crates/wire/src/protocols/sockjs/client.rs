@@ -9,7 +9,7 @@ use super::frames::{self, Strings};
 use super::parts::Parts;
 use super::transport::Transport;
 use crate::carried::{
-    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
+    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Shares, Spelling,
 };
 use crate::contract::ClientProtocol;
 use crate::event::Event;
@@ -72,7 +72,7 @@ impl ClientProtocol for Client {
             // A frame with one message, whose ends are known: no search for the string's end.
             Some(string) if self.phase == Phase::Open => on.handle(arrival(parts, string, bytes)),
             Some(_) => {}
-            None => return handle_frame(&mut self.phase, frame, parts, link.io, on),
+            None => return handle_frame(&mut self.phase, frame, bytes, parts, link.io, on),
         }
         Ok(())
     }
@@ -118,10 +118,11 @@ fn unescape(string: &[u8]) -> Option<Opened<'_>> {
     Some(Opened { event: b"".into(), body: body.into() })
 }
 
-/// Takes one frame of the server's.
+/// Takes one frame of the server's; `bytes` is its size on the wire.
 pub(crate) fn handle_frame(
     phase: &mut Phase,
     frame: &[u8],
+    bytes: u32,
     parts: &Parts,
     io: &mut impl Io,
     on: &mut impl ProtocolHandler,
@@ -137,10 +138,11 @@ pub(crate) fn handle_frame(
         // A session that was open is there anew: the server has lost it, and all that was sent to it.
         (b'o', Phase::Open) => return Err(Failure::SessionLost),
         (b'a', Phase::Open) => {
-            let mut strings = Strings::default();
+            let (mut strings, mut shares) = (Strings::default(), Shares::new(bytes, frame.len()));
             while let Some(string) = strings.next(rest)? {
-                let string = &rest[string];
-                on.handle(arrival(parts, string, string.len() as u32));
+                // With the frame's kind before it, and its mark and a comma or bracket behind.
+                let share = shares.next(string.end + 3);
+                on.handle(arrival(parts, &rest[string], share));
             }
         }
         (b'c', _) => {

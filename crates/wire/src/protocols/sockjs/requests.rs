@@ -115,7 +115,7 @@ impl Client {
         let bytes_max = link.common.options().limits.message_bytes_max;
         let mut scratch = Vec::new();
         self.lines.push(bytes, bytes_max, |line| match lines::frame_in(transport, line, &mut scratch)? {
-            Some(frame) => client::handle_frame(phase, frame, link.parts, link.io, on),
+            Some(frame) => client::handle_frame(phase, frame, frame.len() as u32, link.parts, link.io, on),
             None => Ok(()),
         })
     }
