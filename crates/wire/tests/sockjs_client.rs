@@ -389,6 +389,20 @@ fn own_messages_are_known_after_rewriting() {
 }
 
 #[test]
+fn frames_with_others_messages_are_taken_apart() {
+    let mark = String::from_utf8(stamp(9).to_text().to_vec()).unwrap();
+    let ours = format!(r#"{{\"type\":\"broadcast\",\"payload\":{{\"sendTime\":\"1\",\"id\":\"{mark}\"}}}}"#);
+    let other = r#"{\"type\":\"tick\"}"#;
+    for (first, second) in [(&ours[..], other), (other, &ours), (&ours, ""), ("", &ours)] {
+        let (events, _) =
+            over_websocket(&[text("o"), text(&format!("a[\"{first}\", \"{second}\"]"))].concat());
+        let count = |is_it: fn(&Event) -> bool| events.iter().filter(|event| is_it(event)).count();
+        assert_eq!(count(|event| matches!(event, Event::Message { role: Role::Copy, .. })), 1, "{first}");
+        assert_eq!(count(|event| matches!(event, Event::Foreign { .. })), 1, "{first}");
+    }
+}
+
+#[test]
 fn websockets_use_their_own_path() {
     let request = |transport: Option<&str>| {
         let mut options = Options { path: "/sockjs?a=b".into(), ..options(DialectId::Sockjs) };
