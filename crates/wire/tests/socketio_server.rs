@@ -222,6 +222,14 @@ fn the_benchmarks_events() {
 }
 
 #[test]
+fn joins_are_no_echoes() {
+    let frames = masked_texts(&["40", r#"421["join","a"]"#, r#"422["leave","a"]"#]);
+    let (said, events, _) = serve_io(PATH, &frames);
+    assert_eq!(said[3..], [r#"431["a"]"#, r#"432["a"]"#]);
+    assert!(!events.iter().any(|event| matches!(event, Happened::Echoed(_))));
+}
+
+#[test]
 fn version_3() {
     let path = "/socket.io/?EIO=3&transport=websocket";
     let frames = masked_texts(&["2", "2probe", "40/custom?token=1,", "40/nope,", r#"42/custom,["echo",1]"#]);

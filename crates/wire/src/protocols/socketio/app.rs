@@ -353,7 +353,7 @@ impl Reply<'_> {
             b"message-with-ack" | b"join" | b"leave" if id.is_some() => "",
             _ => return,
         };
-        if name != b"broadcast" {
+        if !matches!(name, b"broadcast" | b"join" | b"leave") {
             on(ServerEvent::Echoed { bytes: self.bytes });
         }
         match id.filter(|_| name != b"message") {
