@@ -230,6 +230,14 @@ fn joins_are_no_echoes() {
 }
 
 #[test]
+fn joins_beyond_the_bound_have_no_answer() {
+    let joins: Vec<String> = (0..300).map(|room| format!(r#"42{room}["join",{room}]"#)).collect();
+    let messages: Vec<&str> = std::iter::once("40").chain(joins.iter().map(String::as_str)).collect();
+    let (said, ..) = serve_io(PATH, &masked_texts(&messages));
+    assert_eq!((said.len() - 3, said.last().unwrap().as_str()), (257, "43256[256]"));
+}
+
+#[test]
 fn version_3() {
     let path = "/socket.io/?EIO=3&transport=websocket";
     let frames = masked_texts(&["2", "2probe", "40/custom?token=1,", "40/nope,", r#"42/custom,["echo",1]"#]);

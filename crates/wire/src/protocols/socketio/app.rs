@@ -234,7 +234,11 @@ impl App {
                 let (name, behind) = packet::event(packet.payload)?;
                 let arguments = &packet.payload[behind..];
                 match name {
-                    b"join" => Self::tell(at, self.places.join(at, first_of(arguments)), out, on),
+                    b"join" => match self.places.join(at, first_of(arguments)) {
+                        Some(moved) => Self::tell(at, moved, out, on),
+                        // Without an answer, which would say that it is in.
+                        None => return Ok(()),
+                    },
                     b"leave" => Self::tell(at, self.places.leave(at, first_of(arguments)), out, on),
                     _ => {}
                 }

@@ -5,7 +5,7 @@
 //! in R and S --leave R--> in S --leave S--> in none
 //! ```
 
-/// Rooms that one session may have joined besides the first.
+/// Rooms that one session may have joined besides the first of each namespace.
 const FURTHER_MAX: usize = 256;
 
 /// A session's rooms in each namespace; 0 if in none.
@@ -49,19 +49,21 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
         self.has_joined[at] && self.all(at).any(|other| other == room)
     }
 
-    /// Joins a room; does nothing if the session is in it already, or is in too many rooms.
-    pub(super) fn join(&mut self, at: usize, room: u64) -> Move {
+    /// Joins a room; does nothing if the session is in it already. `None` if it is in too many rooms.
+    pub(super) fn join(&mut self, at: usize, room: u64) -> Option<Move> {
         if !std::mem::replace(&mut self.has_joined[at], true) {
             let left = std::mem::replace(&mut self.first[at], room);
             // The room of the URL is where one is that has said nothing: the first join ends that.
-            return Move { left: Some(left), joined: Some(room) };
+            return Some(Move { left: Some(left), joined: Some(room) });
         }
-        let further = self.further.as_ref().map_or(0, |further| further.len());
-        if self.is_in(at, room) || further >= FURTHER_MAX {
-            return Move::default();
+        if self.is_in(at, room) {
+            return Some(Move::default());
+        }
+        if self.further.as_ref().is_some_and(|further| further.len() >= FURTHER_MAX) {
+            return None;
         }
         self.further.get_or_insert_default().push((at, room));
-        Move { left: None, joined: Some(room) }
+        Some(Move { left: None, joined: Some(room) })
     }
 
     /// Leaves a room; does nothing if the session is not in it.
@@ -92,15 +94,24 @@ mod tests {
     fn rooms_are_joined_and_left_independently() {
         let mut places = Places::<2>::new(7);
         assert!(!places.is_in(0, 7), "the room of the URL is not joined");
-        assert_eq!(places.join(0, 1), Move { left: Some(7), joined: Some(1) });
-        assert_eq!(places.join(0, 2), Move { left: None, joined: Some(2) });
-        assert_eq!(places.join(0, 2), Move::default());
-        assert_eq!(places.join(1, 2), Move { left: Some(7), joined: Some(2) });
+        assert_eq!(places.join(0, 1), Some(Move { left: Some(7), joined: Some(1) }));
+        assert_eq!(places.join(0, 2), Some(Move { left: None, joined: Some(2) }));
+        assert_eq!(places.join(0, 2), Some(Move::default()));
+        assert_eq!(places.join(1, 2), Some(Move { left: Some(7), joined: Some(2) }));
         assert_eq!(places.all(0).collect::<Vec<u64>>(), [1, 2]);
         assert_eq!((places.is_in(1, 1), places.is_in(1, 2)), (false, true));
         assert_eq!(places.leave(0, 1), Move { left: Some(1), joined: None });
         assert_eq!((places.first(0), places.leave(0, 1)), (2, Move::default()));
         assert_eq!(places.leave(0, 2), Move { left: Some(2), joined: Some(0) });
         assert_eq!(places.all(1).collect::<Vec<u64>>(), [2]);
+    }
+
+    #[test]
+    fn full_sessions_join_no_more() {
+        let mut places = Places::<1>::new(0);
+        assert!((1..=FURTHER_MAX as u64 + 1).all(|room| places.join(0, room).is_some()));
+        assert_eq!((places.join(0, 1), places.join(0, 999)), (Some(Move::default()), None));
+        places.leave(0, 1);
+        assert_eq!(places.join(0, 999), Some(Move { left: None, joined: Some(999) }));
     }
 }
