@@ -558,10 +558,15 @@ fn no_streams_no_requests() {
     assert_eq!(std::mem::take(&mut world.events), [Event::Usable]);
     assert_eq!((world.send([0]), world.client.withheld()), (1, None));
     // In the middle of a run, too, and what is under way goes on.
-    world.receive(&settings(&[(3, 0)])).unwrap();
-    world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+    world.receive(&[settings(&[(3, 0)]), frame(HEADERS, WHOLE, 1, OK)].concat()).unwrap();
     assert_eq!((world.send([1]), world.client.withheld()), (0, Some(Failure::NoStreams)));
     assert_eq!(world.answered(), (vec![0], vec![]));
+    world.eof().unwrap();
+    world.open();
+    for mut world in [World::connected(streams(2)), world] {
+        world.receive(&settings(&[(3, 0)])).unwrap();
+        assert_eq!(world.eof(), Err(Failure::EofBeforeAnswer));
+    }
 }
 
 #[test]

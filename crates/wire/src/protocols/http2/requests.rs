@@ -116,6 +116,11 @@ impl Requests {
         }
     }
 
+    /// Returns whether it waits for streams: for its first, or with requests to send.
+    fn lacks_streams(&self) -> bool {
+        !self.is_ready || !self.waiting.is_empty()
+    }
+
     /// The most requests under way: as many as the user asks for, or fewer if the server allows no more.
     fn streams_max<I: Io>(&self, link: &Link<'_, I>) -> usize {
         link.parts.http.pipelining.min(self.connection.settings.streams_max) as usize
@@ -347,7 +352,7 @@ impl Requests {
             self.give_back(link, &stream, true);
         }
         // A server that leaves before it served anything would do so again and again.
-        let serves_none = self.streams.is_empty() && !self.waiting.is_empty() && !self.has_answered;
+        let serves_none = self.streams.is_empty() && self.lacks_streams() && !self.has_answered;
         if code != ErrorCode::NoError || serves_none {
             return Err(Failure::GoAway(code));
         }
@@ -452,7 +457,7 @@ impl HttpClientProtocol for Requests {
         _stream: StreamId,
         _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        let owes = self.state == State::Greeting || !self.streams.is_empty();
+        let owes = self.state == State::Greeting || !self.streams.is_empty() || self.lacks_streams();
         // A connection that never gave an answer: the next would hardly do better.
         if owes && !self.has_answered {
             return Err(Failure::EofBeforeAnswer);
