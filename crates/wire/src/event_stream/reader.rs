@@ -23,6 +23,9 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The longest time that a server can ask clients to wait before they reconnect: a day. Firefox has a bound
 /// as well, since the field has no largest number.
 pub const RETRY_MS_MAX: u32 = 86_400_000;
+/// Most bytes of an event ID, which goes back in a field of a request: nginx accepts no longer line
+/// (`large_client_header_buffers`).
+const ID_BYTES_MAX: usize = 8 << 10;
 
 /// A dispatched event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +109,8 @@ impl Reader {
     /// The next event in `input`, which it is taken off; `None` when more bytes are needed.
     ///
     /// # Errors
-    /// [`StreamReason::EventTooLarge`]: a line, or all data of an event, above [`Limits::message_bytes_max`].
+    /// [`StreamReason::EventTooLarge`]: a line, or all data of an event, above [`Limits::message_bytes_max`],
+    /// or an ID that no request could carry.
     pub fn next<'r, 'a: 'r>(
         &'r mut self,
         limits: &Limits,
@@ -202,6 +206,9 @@ impl Reader {
                 }
             },
             (b"event", value) => fields.kind = Some(value),
+            (b"id", value) if value.len() > ID_BYTES_MAX => {
+                return Err(Failure::EventStream(StreamReason::EventTooLarge));
+            }
             (b"id", value) if !value.contains(&0) => fields.id = Some(value),
             (b"retry", value) => self.retry_ms = milliseconds(value).or(self.retry_ms),
             _ => {}

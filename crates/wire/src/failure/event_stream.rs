@@ -94,7 +94,7 @@ impl fmt::Display for StreamReason {
                 "the event stream is redirected over and over, or to another server (https:// is another than \
                  http://); give the URL that it leads to",
             ),
-            StreamReason::EventTooLarge => f.write_str("an event, or a line of one, above the limit (--max-message)"),
+            StreamReason::EventTooLarge => f.write_str("an event or a line above --max-message, or an id above 8 KiB"),
             StreamReason::End => f.write_str("the server ended the event stream"),
             StreamReason::NoContent => f.write_str(
                 "the server answered with HTTP 204: it has no event stream here, and clients are not to ask again",

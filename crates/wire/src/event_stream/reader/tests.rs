@@ -136,6 +136,14 @@ fn lines_and_events_are_bounded() {
 }
 
 #[test]
+fn ids_are_bounded() {
+    for (bytes, fits) in [(ID_BYTES_MAX, true), (ID_BYTES_MAX + 1, false)] {
+        let stream = format!("id:{}\n\n", "7".repeat(bytes));
+        assert_eq!(read_in(stream.as_bytes(), 1 << 10, &Limits::default()).is_ok(), fits);
+    }
+}
+
+#[test]
 fn idle_streams_hold_nothing() {
     let mut reader = Reader::default();
     for portion in [&b"data: 1"[..], b"\nid: 4\n", b"\n: ping\n\n"] {
