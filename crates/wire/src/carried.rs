@@ -177,3 +177,10 @@ pub(crate) struct Opened<'a> {
     pub(crate) event: Cow<'a, [u8]>,
     pub(crate) body: Cow<'a, [u8]>,
 }
+
+impl<'a> Opened<'a> {
+    /// Text without an envelope.
+    pub(crate) fn whole(text: &'a [u8]) -> Option<Opened<'a>> {
+        Some(Opened { event: b"".into(), body: text.into() })
+    }
+}

@@ -7,6 +7,7 @@ pub(crate) mod scan;
 mod walk;
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use walk::Walk;
 
@@ -124,12 +125,38 @@ fn take_hex(rest: &mut &[u8]) -> Option<u32> {
 
 /// Appends `plain`, which is UTF-8, as the inside of a string.
 pub fn escape(out: &mut Vec<u8>, plain: &[u8]) {
-    for &byte in plain {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            0..b' ' => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            _ => out.push(byte),
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    // For what has to be escaped in JSON, the marks of its strings above all.
+    out.reserve(plain.len() + plain.len() / 8);
+    let mut rest = plain;
+    while let Some(at) = rest.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
+        out.extend_from_slice(&rest[..at]);
+        match rest[at] {
+            byte @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            byte => {
+                let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+                out.extend_from_slice(b"\\u00");
+                out.extend_from_slice(&digits);
+            }
         }
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// The end of the string that starts at `at`, behind its mark: at its other mark.
+#[inline]
+pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at);
+        }
+        // The character behind a backslash ends nothing, whatever it is.
+        at += 2;
     }
 }
 
@@ -150,6 +177,11 @@ pub fn without_blanks(value: &[u8]) -> Vec<u8> {
         }
     }
     plain
+}
+
+/// The number that decimal text stands for.
+pub(crate) fn decimal<N: FromStr>(text: &[u8]) -> Option<N> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// Appends a number in decimal.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::event::Kind;
+use crate::json;
 use crate::stamp::Stamp;
 
 /// Most messages of one client that an answer is waited for: beyond it the oldest has none. It is far above
@@ -61,7 +62,7 @@ pub(crate) fn push(pending: &mut Option<&mut Pending>, number: u64, kind: Option
 
 /// The message that a reply with this number answers, if replies are known by that.
 pub(crate) fn take(pending: &mut Option<&mut Pending>, number: &[u8]) -> Option<(Kind, Stamp)> {
-    pending.as_mut()?.take(std::str::from_utf8(number).ok()?.parse().ok()?)
+    pending.as_mut()?.take(json::decimal(number)?)
 }
 
 #[cfg(test)]

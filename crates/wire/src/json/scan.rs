@@ -1,6 +1,8 @@
 //! JSON looked into, not checked: for one word of a message that is ours anyway, at the price of the bytes
 //! before it.
 
+use super::string_end;
+
 /// A walk over JSON that understands strings and nesting, and nothing else.
 pub(crate) struct Scan<'a> {
     bytes: &'a [u8],
@@ -34,20 +36,9 @@ impl<'a> Scan<'a> {
     /// A string, without its quotes and with its escapes as they are.
     pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
         self.token(b'"')?;
-        let start = self.at;
-        loop {
-            self.at += memchr::memchr2(b'"', b'\\', &self.bytes[self.at..])?;
-            if self.bytes[self.at] == b'"' {
-                self.at += 1;
-                return Some(&self.bytes[start..self.at - 1]);
-            }
-            // Past the backslash and one character, which may be a quotation mark. The digits behind `\u`
-            // end nothing.
-            self.at += 2;
-            if self.at > self.bytes.len() {
-                return None;
-            }
-        }
+        let (start, end) = (self.at, string_end(self.bytes, self.at)?);
+        self.at = end + 1;
+        Some(&self.bytes[start..end])
     }
 
     /// A word that is neither string, object nor array; empty if none comes next.

@@ -68,8 +68,8 @@ mod tests {
     fn each_place_has_its_own() {
         let written = |quoting: Quoting| quoting.of("a\"b é&\n");
         assert_eq!(written(Quoting::Plain), "a\"b é&\n");
-        assert_eq!(written(Quoting::JSON), r#"a\"b é&\u000a"#);
-        assert_eq!(written(Quoting::JSON.escaped()), r#"a\\\"b é&\\u000a"#);
+        assert_eq!(written(Quoting::JSON), r#"a\"b é&\n"#);
+        assert_eq!(written(Quoting::JSON.escaped()), r#"a\\\"b é&\\n"#);
         assert_eq!(written(Quoting::Percent), "a%22b%20%C3%A9%26%0A");
         assert_eq!(Quoting::Plain.escaped(), Quoting::JSON);
     }

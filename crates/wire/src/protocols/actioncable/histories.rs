@@ -3,10 +3,9 @@
 //! As with AnyCable, what a client has missed comes whole or not at all: of a stream that has forgotten some
 //! of it, a history is rejected.
 
-use super::positions::decimal;
 use crate::history::{History, Message};
 use crate::io;
-use crate::json::{self, members, string};
+use crate::json::{self, decimal, members, string};
 use crate::room::Room;
 
 const NS_PER_S: u64 = 1_000_000_000;

@@ -8,7 +8,7 @@
 
 use super::parts::Parts;
 use crate::io;
-use crate::json::{self, members, string};
+use crate::json::{self, decimal, members, string};
 use crate::resumption::{Position, Resumption};
 use crate::template::{Filling, Template};
 
@@ -104,9 +104,4 @@ pub(super) fn write_asking(
         out.push(b'}');
     }
     out.extend_from_slice(b"}}}");
-}
-
-/// A whole number.
-pub(super) fn decimal(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
 }

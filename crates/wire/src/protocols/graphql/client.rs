@@ -141,7 +141,7 @@ impl Client {
 
 /// The result, with its `data`.
 fn open(message: &[u8]) -> Option<Opened<'_>> {
-    Packet::parse(message).map(|packet| Opened { event: b"".into(), body: packet.payload.into() })
+    Opened::whole(Packet::parse(message)?.payload)
 }
 
 /// Returns whether a result has errors. Only what has the word is looked at closely.

@@ -20,7 +20,7 @@ use crate::contract::{ClientProtocol, RoomProtocol};
 use crate::event::{Direction, Event, Kind, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{items, members, string, unescape};
+use crate::json::{decimal, items, members, string, unescape};
 use crate::link::Link;
 use crate::pending::{self, Pending};
 use crate::stamp::{self, Found};
@@ -263,7 +263,7 @@ impl Client {
             found,
             hint,
             bytes,
-            open: whole,
+            open: Opened::whole,
         })
     }
 
@@ -325,11 +325,6 @@ impl Client {
     }
 }
 
-/// There is no envelope left.
-fn whole(data: &[u8]) -> Option<Opened<'_>> {
-    Some(Opened { event: b"".into(), body: data.into() })
-}
-
 /// The event and its payload; of a reply, the response.
 fn open(message: &[u8]) -> Option<Opened<'_>> {
     let Control { event, payload, response, .. } = Control::parse(message)?;
@@ -368,7 +363,7 @@ impl<'a> Control<'a> {
     /// The topic whose join has this number.
     fn joined_topic(&self, parts: &Parts) -> Option<usize> {
         // Joins are numbered from 1 in the order of the topics, so that the number is the place.
-        let number: usize = std::str::from_utf8(self.number).ok()?.parse().ok()?;
+        let number: usize = decimal(self.number)?;
         number.checked_sub(1).filter(|&topic| topic < parts.topics.len())
     }
 

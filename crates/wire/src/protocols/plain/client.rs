@@ -141,10 +141,12 @@ fn lines_of(delimited: bool, frame: &Frame<'_>) -> Option<Vec<u8>> {
 #[inline(always)]
 fn arrival(text: &[u8], message_type: MessageType, bytes: u32) -> ProtocolEvent<'_> {
     let spelling = Spelling::Whole { message_type };
-    ProtocolEvent::Arrival(Arrival { text, spelling, found: None, hint: MessageHint::Unknown, bytes, open })
-}
-
-/// There is no envelope.
-fn open(text: &[u8]) -> Option<Opened<'_>> {
-    Some(Opened { event: b"".into(), body: text.into() })
+    ProtocolEvent::Arrival(Arrival {
+        text,
+        spelling,
+        found: None,
+        hint: MessageHint::Unknown,
+        bytes,
+        open: Opened::whole,
+    })
 }

@@ -320,7 +320,7 @@ impl<'a> Known<'a> {
             b"offset" => offset = json::string(value),
             _ => {}
         })?;
-        let offset = std::str::from_utf8(offset?).ok()?.parse().ok()?;
+        let offset = json::decimal(offset?)?;
         Some(Known { pid: pid?, offset })
     }
 

@@ -32,9 +32,9 @@ impl<'a> Handshake<'a> {
                 // Found in something that is no array after all, it counts for nothing.
                 upgrades &= is_array.is_some();
             }
-            b"pingInterval" => interval = number(value),
-            b"pingTimeout" => timeout = number(value),
-            b"maxPayload" => payload = number(value),
+            b"pingInterval" => interval = json::decimal(value),
+            b"pingTimeout" => timeout = json::decimal(value),
+            b"maxPayload" => payload = json::decimal(value),
             _ => {}
         });
         let time = |ms: Option<u64>| {
@@ -72,10 +72,6 @@ fn is_sid(sid: &[u8]) -> bool {
     const SID_BYTES_MAX: usize = 128;
     let is_plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~');
     !sid.is_empty() && sid.len() <= SID_BYTES_MAX && sid.iter().all(is_plain)
-}
-
-fn number(value: &[u8]) -> Option<u64> {
-    std::str::from_utf8(value).ok()?.parse().ok()
 }
 
 #[cfg(test)]

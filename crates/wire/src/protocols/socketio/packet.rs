@@ -156,7 +156,7 @@ pub(crate) fn are_placeholders_sound(payload: &[u8], attachments: u8) -> bool {
             b'{' => starts.push((at - 1, false)),
             b'"' => {
                 let inside = at;
-                at = string_end(payload, at) + 1;
+                at = json::string_end(payload, at).expect("strings in JSON end") + 1;
                 if &payload[inside..at - 1] == b"_placeholder"
                     && let Some((_, is_placeholder)) = starts.last_mut()
                 {
@@ -174,23 +174,11 @@ pub(crate) fn are_placeholders_sound(payload: &[u8], attachments: u8) -> bool {
     true
 }
 
-/// The end of the JSON string that starts at `at`.
-fn string_end(payload: &[u8], mut at: usize) -> usize {
-    while let Some(step) = memchr::memchr2(b'"', b'\\', &payload[at..]) {
-        at += step;
-        if payload[at] == b'"' {
-            return at;
-        }
-        at += 2;
-    }
-    unreachable!("strings in JSON end")
-}
-
 fn is_placeholder_sound(object: &[u8], attachments: u8) -> bool {
     let (mut is_placeholder, mut number) = (false, None);
     let walked = json::object(object, |key, value| match key {
         b"_placeholder" => is_placeholder = value == b"true",
-        b"num" => number = std::str::from_utf8(value).ok().and_then(|digits| digits.parse::<u8>().ok()),
+        b"num" => number = json::decimal::<u8>(value),
         _ => {}
     });
     walked.is_some() && (!is_placeholder || number.is_some_and(|number| number < attachments))

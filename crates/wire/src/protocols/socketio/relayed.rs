@@ -10,7 +10,7 @@ pub(super) fn attachments(packet: &[u8]) -> Option<u32> {
         None => {
             let rest = packet.strip_prefix(b"45")?;
             let dash = rest.iter().position(|&byte| byte == b'-')?;
-            (std::str::from_utf8(&rest[..dash]).ok()?.parse().ok()?, &rest[dash + 1..])
+            (json::decimal(&rest[..dash])?, &rest[dash + 1..])
         }
     };
     let array = match rest.first()? {

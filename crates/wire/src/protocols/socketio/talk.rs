@@ -292,7 +292,14 @@ impl Talk {
         };
         let found = Some(stamp::read_binary(attachment));
         let (text, spelling) = (attachment, Spelling::Bytes);
-        on.handle(ProtocolEvent::Arrival(Arrival { text, spelling, found, hint, bytes, open: whole }));
+        on.handle(ProtocolEvent::Arrival(Arrival {
+            text,
+            spelling,
+            found,
+            hint,
+            bytes,
+            open: Opened::whole,
+        }));
         Ok(())
     }
 }
@@ -374,16 +381,11 @@ fn hint<'a>(packet: &Packet<'a>) -> Result<MessageHint<'a>, Failure> {
 fn open(text: &[u8]) -> Option<Opened<'_>> {
     let packet = Packet::parse(text.strip_prefix(b"4")?).ok()?;
     if packet.kind == PacketKind::Ack {
-        return Some(Opened { event: b"".into(), body: packet.payload.into() });
+        return Opened::whole(packet.payload);
     }
     let (event, end) = packet::event(packet.payload).ok()?;
     let arguments = packet.payload[end..].strip_prefix(b",").unwrap_or(&packet.payload[end..]);
     Some(Opened { event: event.into(), body: [b"[", arguments].concat().into() })
-}
-
-/// There is no envelope.
-fn whole(attachment: &[u8]) -> Option<Opened<'_>> {
-    Some(Opened { event: b"".into(), body: attachment.into() })
 }
 
 /// The acknowledgement for a server that asks for one.

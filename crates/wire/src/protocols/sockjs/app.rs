@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::frames::{self, Strings};
 use super::service::{App, Service, ServiceRoom};
 use crate::apps::bench::json;
-use crate::event::Kind;
-use crate::event::{OnServerEvent, ServerEvent};
+use crate::event::{Kind, OnServerEvent, ServerEvent};
 use crate::failure::Failure;
+use crate::json::escape;
 use crate::ws::frame::{self, Opcode};
 
 /// The code and reason with which the service `/close` closes.
@@ -101,13 +101,13 @@ fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
     if let Some((_, at)) = json::recognise(&plain) {
         plain.splice(at..at + json::BROADCAST_BYTES, json::RESULT.iter().copied());
     }
-    frames::escape(out, &plain);
+    escape(out, &plain);
 }
 
 /// Sends a message without a sender to everyone in the room.
 pub(crate) fn publish(service_room: ServiceRoom, message: &[u8], on: &mut impl OnServerEvent) {
     let mut string = Vec::new();
-    frames::escape(&mut string, message);
+    escape(&mut string, message);
     let whole = 0..string.len();
     broadcast(service_room, &mut string, whole, &mut |event| {
         on(match event {

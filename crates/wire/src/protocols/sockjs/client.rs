@@ -66,7 +66,7 @@ impl ClientProtocol for Client {
                     found: None,
                     hint,
                     bytes,
-                    open: whole,
+                    open: Opened::whole,
                 }));
             }
             // A frame with one message, whose ends are known: no search for the string's end.
@@ -104,11 +104,6 @@ fn arrival<'a>(parts: &Parts, string: &'a [u8], bytes: u32) -> ProtocolEvent<'a>
         bytes,
         open: unescape,
     })
-}
-
-/// There is no envelope.
-fn whole(text: &[u8]) -> Option<Opened<'_>> {
-    Some(Opened { event: b"".into(), body: text.into() })
 }
 
 /// Unescapes the string.

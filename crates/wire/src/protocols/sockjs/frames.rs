@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::failure::Failure;
+use crate::json;
 
 /// Finds the strings of a JSON array of strings, in order; an error where there is anything else. The escapes
 /// in the strings are not checked.
@@ -40,7 +41,7 @@ impl Strings {
         self.state = State::Within;
         self.expect(array, b'"')?;
         // Whatever is escaped in it: all that has to be known is where it ends.
-        let string = self.at..string_end(array, self.at).ok_or(Failure::BadMessage)?;
+        let string = self.at..json::string_end(array, self.at).ok_or(Failure::BadMessage)?;
         self.at = string.end + 1;
         Ok(Some(string))
     }
@@ -66,18 +67,6 @@ impl Strings {
             self.at += 1;
         }
         array.get(self.at).copied()
-    }
-}
-
-/// The end of the string that starts at `at`, behind its mark: at its other mark.
-pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[at] == b'"' {
-            return Some(at);
-        }
-        // The character behind a backslash ends nothing, whatever it is.
-        at += 2;
     }
 }
 
@@ -132,30 +121,6 @@ fn mangled(bytes: &[u8]) -> Option<u32> {
     let &[a @ (0xe2 | 0xef), b, c] = bytes.first_chunk::<3>()? else { return None };
     let code = u32::from(a & 15) << 12 | u32::from(b & 63) << 6 | u32::from(c & 63);
     matches!(code, 0x200c..=0x200f | 0x2028..=0x202f | 0x2060..=0x206f | 0xfff0..=0xffff).then_some(code)
-}
-
-/// Appends text as it is written in a JSON string.
-pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    // For what has to be escaped in JSON, the marks of its strings above all.
-    out.reserve(text.len() + text.len() / 8);
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
-        out.extend_from_slice(&rest[..at]);
-        match rest[at] {
-            byte @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            byte => {
-                let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-                out.extend_from_slice(b"\\u00");
-                out.extend_from_slice(&digits);
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.extend_from_slice(rest);
 }
 
 /// Appends the text that a JSON string stands for. Surrogates without their other half, which no text can

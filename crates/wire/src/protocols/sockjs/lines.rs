@@ -6,6 +6,7 @@ use memchr::memmem;
 use super::frames;
 use super::transport::Transport;
 use crate::failure::Failure;
+use crate::json;
 
 /// Collects lines.
 #[derive(Debug, Default)]
@@ -83,7 +84,7 @@ fn called<'a>(line: &[u8], function: &[u8], scratch: &'a mut Vec<u8>) -> Result<
     let line = line.strip_prefix(b"/**/").unwrap_or(line);
     let Some(call) = line.strip_prefix(function) else { return Ok(None) };
     let start = memmem::find(call, b"\"").ok_or(Failure::BadMessage)? + 1;
-    let end = frames::string_end(call, start).ok_or(Failure::BadMessage)?;
+    let end = json::string_end(call, start).ok_or(Failure::BadMessage)?;
     scratch.clear();
     frames::unescape(scratch, &call[start..end])?;
     Ok(Some(scratch))

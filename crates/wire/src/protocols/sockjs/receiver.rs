@@ -1,7 +1,7 @@
 //! How the frames of a session are written into an answer, on the server's side.
 
-use super::frames;
 use crate::http::answer::AnswerHead;
+use crate::json;
 
 /// A way to receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,11 +149,11 @@ fn quote(parts: [&[u8]; 3]) -> Vec<u8> {
     quoted.push(b'"');
     let mut rest = &frame[..];
     while let Some(at) = memchr::memmem::find(rest, b"</") {
-        frames::escape(&mut quoted, &rest[..at]);
+        json::escape(&mut quoted, &rest[..at]);
         quoted.extend_from_slice(b"<\\/");
         rest = &rest[at + 2..];
     }
-    frames::escape(&mut quoted, rest);
+    json::escape(&mut quoted, rest);
     quoted.push(b'"');
     quoted
 }

@@ -7,6 +7,8 @@
 //!
 //! One request at a time in either direction, as sockjs-client has it: messages keep their order.
 
+use percent_encoding::percent_encode;
+
 use super::client::{self, Phase};
 use super::lines::{self, Lines};
 use super::parts::{Parts, session_path};
@@ -16,6 +18,7 @@ use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::http::cookies::Cookies;
+use crate::http::query;
 use crate::http::{Exchange, ResponseEvent};
 use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
@@ -89,7 +92,9 @@ impl Client {
             // rest.
             Transport::Jsonp => {
                 body.extend_from_slice(b"d=%5B");
-                percent_encode(&mut body, &self.queued);
+                for part in percent_encode(&self.queued, query::ESCAPED) {
+                    body.extend_from_slice(part.as_bytes());
+                }
                 body.extend_from_slice(b"%5D");
             }
             _ => {
@@ -264,16 +269,5 @@ impl HttpClientProtocol for Client {
 
     fn is_closed(&self) -> bool {
         self.phase == Phase::Over
-    }
-}
-
-/// Appends bytes as the value of a form's field.
-fn percent_encode(out: &mut Vec<u8>, bytes: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for &byte in bytes {
-        match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' => out.push(byte),
-            _ => out.extend_from_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
-        }
     }
 }

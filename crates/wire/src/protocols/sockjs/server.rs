@@ -17,6 +17,7 @@ use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
+use crate::json;
 use crate::link::ServerLink;
 use crate::publication::Publication;
 use crate::server_config::ServerConfig;
@@ -167,7 +168,7 @@ impl Server {
             return link.sender.seal(out, start, message_type, None);
         }
         let mut string = Vec::new();
-        frames::escape(&mut string, &out[body..]);
+        json::escape(&mut string, &out[body..]);
         out.truncate(body);
         out.extend_from_slice(&string);
         let reply = out.len();

@@ -9,8 +9,6 @@
 //! open --the end of the answer--> failed: whoever drives it connects again, from the last event ID on
 //! ```
 
-use std::borrow::Cow;
-
 use super::parts::Parts;
 use crate::absent::NoClient;
 use crate::backoff::Reconnection;
@@ -132,7 +130,7 @@ impl Client {
                 let text = event.data;
                 self.has_heard = true;
                 let (bytes, found) = (text.len() as u32, stamp::find(text));
-                on.handle(ProtocolEvent::text(text, bytes, found, MessageHint::Pushed, open));
+                on.handle(ProtocolEvent::text(text, bytes, found, MessageHint::Pushed, Opened::whole));
             }
         }
         Ok(())
@@ -194,11 +192,6 @@ impl Redirected {
         (self.times < REDIRECTS_MAX)
             .then(|| Redirected { target: Some(target.into()), times: self.times + 1 })
     }
-}
-
-/// There is no envelope around an event's data.
-fn open(text: &[u8]) -> Option<Opened<'_>> {
-    Some(Opened { event: Cow::Borrowed(b""), body: Cow::Borrowed(text) })
 }
 
 impl HttpClientProtocol for Client {

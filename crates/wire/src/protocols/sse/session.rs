@@ -13,6 +13,7 @@ use crate::event_stream::MEDIA_TYPE;
 use crate::history::History;
 use crate::http::answer::AnswerHead;
 use crate::io::Io;
+use crate::json;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, HELD, Question, REQUEST, ServerSession, SessionLink};
@@ -62,7 +63,7 @@ pub(super) fn id_of(history: &History, number: u64) -> String {
 /// The number of the event with this id; `None` if this server did not give it.
 fn number_of(history: &History, id: &[u8]) -> Option<u64> {
     let number = id.strip_prefix(&history.epoch())?.strip_prefix(b":")?;
-    std::str::from_utf8(number).ok()?.parse().ok()
+    json::decimal(number)
 }
 
 impl Session {
