@@ -226,9 +226,12 @@ fn notices_of_timeouts_close_idle_connections() {
 #[test]
 fn ends_and_losses_are_events() {
     let frames = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-    for (second, code, reason) in
-        [(r#"c[3000,"Go\u0020away!"]"#, 3000, "Go away!"), ("c[1002]", 1002, ""), ("c[1002,7]", 1002, "")]
-    {
+    for (second, code, reason) in [
+        (r#"c[3000,"Go\u0020away!"]"#, 3000, "Go away!"),
+        (r#"c[ 3000, "Go away!" ]"#, 3000, "Go away!"),
+        ("c[1002]", 1002, ""),
+        ("c[1002,7]", 1002, ""),
+    ] {
         let mut user = User::of("xhr-polling");
         user.handle(0, frames("o\n").as_bytes()).unwrap();
         user.said(0);

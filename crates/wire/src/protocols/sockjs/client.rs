@@ -15,7 +15,7 @@ use crate::contract::ClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{items, plain, string};
+use crate::json::{decimal, items, plain, string};
 use crate::link::Link;
 use crate::stamp;
 use crate::template::Filling;
@@ -142,20 +142,12 @@ pub(crate) fn handle_frame(
         }
         (b'c', _) => {
             *phase = Phase::Over;
-            let code = close_code(rest)?;
-            let [_, reason] = items(rest).unwrap_or_default();
+            let [code, reason] = items(rest).ok_or(Failure::BadMessage)?;
+            let code = decimal(code).ok_or(Failure::BadMessage)?;
             io.handle_reason(&plain(string(reason).unwrap_or_default()));
             on.handle(ProtocolEvent::Event(Event::Closed { code }));
         }
         _ => return Err(Failure::BadMessage),
     }
     Ok(())
-}
-
-/// The code of `[3000,"Go away!"]`.
-fn close_code(array: &[u8]) -> Result<u16, Failure> {
-    let digits = array.strip_prefix(b"[").ok_or(Failure::BadMessage)?;
-    let end = digits.iter().position(|b| !b.is_ascii_digit()).ok_or(Failure::BadMessage)?;
-    let code = std::str::from_utf8(&digits[..end]).expect("digits");
-    code.parse().map_err(|_| Failure::BadMessage)
 }
