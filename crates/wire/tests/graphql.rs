@@ -252,7 +252,7 @@ fn repeated_subscriptions_are_bounded() {
     let elsewhere = subscribe(10).replace("}}", r#","variables":{"room":1}}}"#);
     let messages: Vec<String> = (1..=9).map(subscribe).chain([elsewhere]).collect();
     let messages: Vec<&str> = [INIT].into_iter().chain(messages.iter().map(String::as_str)).collect();
-    let refused = r#"{"id":"9","type":"error","payload":[{"message":"Cannot query it here"}]}"#;
+    let refused = r#"{"id":"9","type":"error","payload":[{"message":"Too many subscriptions"}]}"#;
     assert_eq!(said(&serve_graphql(&messages).out), [ACK, refused]);
 }
 

@@ -177,8 +177,12 @@ impl Connection {
                 payload
             }
             _ => {
-                let why = br#"","type":"error","payload":[{"message":"Cannot query it here"}]}"#;
-                link.say(&[br#"{"id":""#, packet.written_id, why]);
+                let why: &[u8] = match field {
+                    b"messages" => b"Too many subscriptions",
+                    _ => b"Cannot query it here",
+                };
+                let start = br#"","type":"error","payload":[{"message":""#;
+                link.say(&[br#"{"id":""#, packet.written_id, start, why, br#""}]}"#]);
                 return Ok(());
             }
         };
