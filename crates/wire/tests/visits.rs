@@ -115,6 +115,20 @@ fn topics_are_joined_and_left_as_in_phoenix() {
     assert_eq!(events, [Event::Rejected(Rejection::ChannelClosed)], "it had not left");
 }
 
+#[test]
+fn closed_standing_topics_end_the_client() {
+    let cfg = of_joins(DialectId::Phoenix, ["own", "hall"]);
+    let mut client = usable(&cfg, "", &[r#"["1","1","own","phx_reply",{"status":"ok","response":{}}]"#]);
+    let joined = r#"["2","2","hall","phx_reply",{"status":"ok","response":{}}]"#;
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined]).1, passed(RoomChange::In));
+    let answers = [
+        r#"["2","leave-2","hall","phx_reply",{"status":"ok","response":{}}]"#,
+        r#"["1","1","own","phx_close",{}]"#,
+    ];
+    let ended = [passed(RoomChange::Out), vec![Event::Rejected(Rejection::ChannelClosed)]].concat();
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &answers).1, ended);
+}
+
 /// A join with an id is news to others. To the newcomer it may come back as what it waits for, and a message
 /// has not come with it.
 #[test]

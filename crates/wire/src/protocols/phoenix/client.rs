@@ -3,7 +3,7 @@
 //! ```text
 //! upgraded: joins its topics; joining --ok to the last of them--> usable; joining --error--> rejected
 //! any --30 s--> sends a heartbeat; --30 s more without its answer--> failed
-//! any --phx_error, or a phx_close more than it has left topics--> rejected
+//! any --phx_error, or phx_close of a topic that it stays in, or of more than it has left--> rejected
 //! usable --visits a topic--> joins it, and leaves it again; its own topics stay what they are
 //! ```
 
@@ -312,7 +312,9 @@ impl Client {
             }),
             (b"phx_error", _) => rejected(Rejection::Crashed),
             (b"phx_close", _) => match &mut self.topics {
-                Topics::Joined { leaving } if *leaving > 0 => {
+                // A server may say nothing of the end of a topic that was left: it does not excuse the end
+                // of one that the client stays in.
+                Topics::Joined { leaving } if *leaving > 0 && control.is_of_visited(link) => {
                     *leaving -= 1;
                     None
                 }
@@ -376,6 +378,11 @@ impl<'a> Control<'a> {
     /// Returns whether it is of this topic, or else of any of the client's.
     fn is_of<I: Io>(&self, topic: Option<usize>, link: &Link<'_, Parts, I>) -> bool {
         self.topics(link).any(|named| topic.is_none_or(|topic| topic == named))
+    }
+
+    /// Returns whether it is of topics alone that the client visits.
+    fn is_of_visited<I: Io>(&self, link: &Link<'_, Parts, I>) -> bool {
+        self.topics(link).all(|at| link.parts.topics[at].visited.is_some())
     }
 
     /// Topics of the client that have its name.
