@@ -144,7 +144,7 @@ impl Parts {
             (Version::V2, _) => b"[null,null,\"".to_vec(),
         };
         Ok(Parts {
-            heartbeat: heartbeat(!is_v1),
+            heartbeat: heartbeat(version),
             topics,
             version,
             message_bytes_max: options.limits.message_bytes_max,
@@ -276,10 +276,10 @@ fn leave(version: Version, number: u16, topic: &Template) -> Template {
     }
 }
 
-fn heartbeat(is_v2: bool) -> Vec<u8> {
-    let message = match is_v2 {
-        true => format!(r#"[null,"{HEARTBEAT_REF}","phoenix","heartbeat",{{}}]"#),
-        false => {
+fn heartbeat(version: Version) -> Vec<u8> {
+    let message = match version {
+        Version::V2 => format!(r#"[null,"{HEARTBEAT_REF}","phoenix","heartbeat",{{}}]"#),
+        Version::V1 => {
             format!(r#"{{"topic":"phoenix","event":"heartbeat","payload":{{}},"ref":"{HEARTBEAT_REF}"}}"#)
         }
     };

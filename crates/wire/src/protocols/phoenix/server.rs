@@ -225,7 +225,7 @@ impl Connection {
         Some(())
     }
 
-    /// Joins a topic. One joined anew is left first, as other members see it.
+    /// Joins a topic. One that is joined already begins anew, of which other members see nothing.
     fn join<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
