@@ -323,7 +323,9 @@ mod tests {
             .with("subscriptions", 3)
             .with("auth", Secret::from("{}"));
         assert_eq!(read_flags(&flags).unwrap().settings, expected);
-        let zero = parse_flags(&[("subscriptions".to_owned(), "0".to_owned())]).unwrap_err();
-        assert!(zero.contains("--subscriptions"), "{zero}");
+        for number in ["0", "1001"] {
+            let wrong = parse_flags(&[("subscriptions".to_owned(), number.to_owned())]).unwrap_err();
+            assert!(wrong.contains("--subscriptions"), "{wrong}");
+        }
     }
 }

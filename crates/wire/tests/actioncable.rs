@@ -193,6 +193,18 @@ fn several_subscriptions_of_which_the_first_counts() {
     );
 }
 
+#[test]
+fn numbers_of_params_are_no_subscriptions() {
+    let settings = Settings::default().with("subscriptions", 3).with("channel-params", r#"{"room":2}"#);
+    let cfg = Config::new(of(settings.into())).unwrap();
+    let [first, third, second] = ["", r#",\"id\":3"#, r#",\"id\":2"#].map(|more| {
+        let identifier = format!(r#"{{\"channel\":\"BenchmarkChannel\",\"room\":2{more}}}"#);
+        format!(r#"{{"identifier":"{identifier}","type":"confirm_subscription"}}"#)
+    });
+    let outcome = receive_all(&cfg, "", &texts(&[WELCOME, &first, &third, &second]));
+    assert_eq!(outcome.events, [Event::Usable]);
+}
+
 /// As Rails and Go's encoding/json write them, for which pages of HTML are dangerous places.
 #[test]
 fn messages_count_with_any_escaping() {

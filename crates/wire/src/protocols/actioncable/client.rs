@@ -16,7 +16,7 @@ use crate::contract::{ClientProtocol, RoomProtocol};
 use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{array, members, string, unescape};
+use crate::json::{array, decimal, members, string, unescape};
 use crate::link::Link;
 use crate::resumption::Resumption;
 use crate::stamp::{self, Found};
@@ -228,10 +228,13 @@ impl Client {
         };
         let [sid, restored, ids] = members(payload, ["sid", "restored", "restored_ids"]).unwrap_or_default();
         let parts = link.parts;
+        let has_restored = before.is_some() && restored == b"true";
+        let named = if has_restored { places_of(link, ids) } else { Vec::new() };
         let mut confirmed = Vec::new();
         let all = parts.identifiers.iter().enumerate();
         for (at, identifier) in all.filter(|(at, _)| parts.visited[*at].is_none()) {
-            let is_restored = before.is_some() && restored == b"true" && is_among(link, ids, at);
+            // All of them are, where the server names none.
+            let is_restored = has_restored && (ids.is_empty() || named.contains(&at));
             match &before {
                 None => link.say(&parts.subscribe[at]),
                 Some(known) => {
@@ -265,8 +268,7 @@ impl Client {
     fn find_usable(&mut self, parts: &Parts, on: &mut impl ProtocolHandler) {
         let Client::Held(held) = self else { return };
         let Stage::Subscribing(confirmed) = &held.stage else { return };
-        let standing = parts.visited.iter().filter(|visited| visited.is_none()).count();
-        if confirmed.len() == standing {
+        if confirmed.len() == parts.standing {
             held.stage = Stage::Usable;
             if held.known.is_none() {
                 // The box goes: an idle client of a million holds no more than it needs.
@@ -313,22 +315,32 @@ fn now_s<I: Io>(link: &Link<'_, Parts, I>) -> u64 {
 
 /// The client's subscription that is named by this.
 fn place_of<I: Io>(link: &Link<'_, Parts, I>, identifier: &[u8]) -> Option<usize> {
-    let filling = link.filling();
-    let position = |is_it: &dyn Fn(&[u8]) -> bool| {
-        link.parts.subscribe.iter().position(|own| is_it(&own.filled(&filling)))
-    };
+    let (filling, all) = (link.filling(), &link.parts.subscribe);
     // Mostly it comes back as it was sent; only else is it worth reading.
     let as_sent = [b":\"", identifier, b"\""].concat();
     let same = memmem::Finder::new(&as_sent);
-    position(&|own| same.find(own).is_some()).or_else(|| position(&|own| is_identifier_of(own, identifier)))
+    let is_same = |own: &[u8]| same.find(own).is_some();
+    let is_this = |own: &[u8]| is_same(own) || is_identifier_of(own, identifier);
+    let position = |is_it: &dyn Fn(&[u8]) -> bool| all.iter().position(|own| is_it(&own.filled(&filling)));
+    // Of the hundreds that a flag may ask for, each is looked for where its number says.
+    number_of(identifier)
+        .filter(|&at| all.get(at).is_some_and(|own| is_this(&own.filled(&filling))))
+        .or_else(|| position(&is_same))
+        .or_else(|| position(&is_this))
 }
 
-/// Returns whether a subscription is among those that were restored: all of them, where the server names
-/// none.
-fn is_among<I: Io>(link: &Link<'_, Parts, I>, ids: &[u8], at: usize) -> bool {
-    let mut is_there = ids.is_empty();
-    let _ = array(ids, |id| is_there |= string(id).and_then(|id| place_of(link, id)) == Some(at));
-    is_there
+/// The place that an identifier has by the number at its end.
+fn number_of(identifier: &[u8]) -> Option<usize> {
+    let text = identifier.strip_suffix(b"}")?;
+    let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    decimal::<usize>(&text[text.len() - digits..])?.checked_sub(1)
+}
+
+/// The subscriptions that are named by these, which stand in an array.
+fn places_of<I: Io>(link: &Link<'_, Parts, I>, identifiers: &[u8]) -> Vec<usize> {
+    let mut places = Vec::new();
+    let _ = array(identifiers, |id| places.extend(string(id).and_then(|id| place_of(link, id))));
+    places
 }
 
 /// Returns whether a message came through another subscription than those that count.

@@ -20,9 +20,9 @@ pub(super) const CHANNEL_PARAMS: Flag =
 pub(super) const SUBSCRIPTIONS: Flag = Flag::number(
     "subscriptions",
     "N",
-    "subscriptions of each client; from the second on they have an id",
+    "subscriptions of each client, at most 1000; from the second on they have an id",
     1,
-    u32::MAX as u64,
+    1_000,
 )
 .or("1");
 pub(super) const IS_EXTENDED: Flag = Flag::switch(

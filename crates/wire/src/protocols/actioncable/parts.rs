@@ -22,6 +22,8 @@ pub(crate) struct Parts {
     pub(super) unsubscribe: Vec<Template>,
     /// The kind of rooms of each, where clients come and go.
     pub(super) visited: Vec<Option<u16>>,
+    /// Number of those that a client stays in.
+    pub(super) standing: usize,
     /// Identifiers of the subscriptions, as they stand in a JSON string.
     pub(super) identifiers: Vec<Template>,
     /// Number of subscriptions that messages go to and come from: the first, or each one of the app's file.
@@ -46,12 +48,14 @@ impl Parts {
             Template::literal(start).then(identifier).text(r#""}"#)
         };
         let all = |name: &'static str| identifiers.iter().map(move |identifier| command(name, identifier));
-        let visited = |at: usize| joins.get(at).and_then(|join| join.visited);
+        let visited: Vec<Option<u16>> =
+            (0..identifiers.len()).map(|at| joins.get(at).and_then(|join| join.visited)).collect();
         let usual = |own: &[u8]| [br#"{"identifier":""#, own, br#"","message":{"action":""#].concat();
         Ok(Parts {
             subscribe: all("subscribe").collect(),
             unsubscribe: all("unsubscribe").collect(),
-            visited: (0..identifiers.len()).map(visited).collect(),
+            standing: visited.iter().filter(|visited| visited.is_none()).count(),
+            visited,
             is_extended: options.subprotocols.iter().any(|offered| offered == EXTENDED),
             answers_pings: settings.is_on(PONGS.name),
             usual: own.as_literal().map_or(NO_MESSAGE.to_vec(), usual),

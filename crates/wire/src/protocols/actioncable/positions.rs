@@ -59,8 +59,8 @@ fn number_behind(payload: &[u8], position: &Position) -> Option<u64> {
     text.ends_with(br#","stream_id":""#).then(|| decimal(number))?
 }
 
-/// The first message of a stream, or one that is written otherwise.
-#[cold]
+/// Notes a message of one of several subscriptions, the first of a stream, or one that is written otherwise.
+#[inline(never)]
 fn note_elsewhere(
     positions: &mut Vec<Position>,
     payload: &[u8],
