@@ -22,6 +22,8 @@ pub(crate) struct Sessions {
     bytes: usize,
     /// How many there may be before those that are over are looked for.
     many: usize,
+    /// When those were last looked for.
+    swept_ns: u64,
 }
 
 /// The subscriptions of a session, in the words in which its client had asked for it.
@@ -34,12 +36,15 @@ struct Session {
 impl Sessions {
     /// Keeps a session that has joined this.
     pub(crate) fn keep(&mut self, name: &[u8], joined: Vec<Box<[u8]>>, now_ns: u64) {
-        if self.by_name.len() >= self.many.max(FEW) {
+        let session = Session { joined, alive_ns: now_ns };
+        let is_full = self.bytes + session.bytes() > BYTES_MAX;
+        // Where all are alive, not again with each session for which there is no room.
+        let may_have_ended = now_ns >= self.swept_ns + KEPT_NS / 16;
+        if self.by_name.len() >= self.many.max(FEW) || (is_full && may_have_ended) {
             self.by_name.retain(|_, session| session.alive_ns + KEPT_NS >= now_ns);
             self.bytes = self.by_name.values().map(Session::bytes).sum();
-            self.many = 2 * self.by_name.len();
+            (self.many, self.swept_ns) = (2 * self.by_name.len(), now_ns);
         }
-        let session = Session { joined, alive_ns: now_ns };
         if self.bytes + session.bytes() <= BYTES_MAX {
             self.bytes += session.bytes();
             self.by_name.insert(name.into(), session);
@@ -120,6 +125,18 @@ mod tests {
         sessions.touch(b"b", 2);
         assert_eq!(sessions.take(b"a", KEPT_NS + 1), None);
         assert_eq!(sessions.take(b"b", KEPT_NS + 2), Some(Vec::new()));
+    }
+
+    #[test]
+    fn full_tables_forget_expired_sessions() {
+        let mut sessions = Sessions::default();
+        for n in 0..200_000_u32 {
+            sessions.keep(&n.to_be_bytes(), names(&["a"]), 0);
+        }
+        sessions.keep(b"s", names(&["a"]), KEPT_NS);
+        assert_eq!(sessions.take(b"s", KEPT_NS), None, "all are alive");
+        sessions.keep(b"s", names(&["a"]), 2 * KEPT_NS);
+        assert_eq!(sessions.take(b"s", 2 * KEPT_NS), Some(names(&["a"])));
     }
 
     #[test]
