@@ -37,8 +37,8 @@ impl Sessions {
     pub(super) fn keep(&self, clients: usize) {
         let (mut kept, max) = (self.lock(), EACH_MAX * clients);
         kept.max = max;
-        kept.tls12.truncate(max);
-        kept.tls13.truncate(max);
+        keep_newest(&mut kept.tls12, max);
+        keep_newest(&mut kept.tls13, max);
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -54,6 +54,11 @@ fn push<T>(queue: &mut VecDeque<T>, max: usize, session: T) {
     if max > 0 {
         queue.push_back(session);
     }
+}
+
+/// Drops the oldest of a queue: their tickets are the first that a server no longer takes.
+fn keep_newest<T>(queue: &mut VecDeque<T>, max: usize) {
+    queue.drain(..queue.len().saturating_sub(max));
 }
 
 /// The sessions, as a client sees them.
@@ -99,5 +104,23 @@ impl ClientSessionStore for SessionStore {
 
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
         self.take(|kept| kept.tls13.pop_front())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_clients_keep_the_newest_sessions() {
+        let mut queue = VecDeque::new();
+        for session in 0..6 {
+            push(&mut queue, 4, session);
+        }
+        assert_eq!(queue, [2, 3, 4, 5]);
+        for (max, kept) in [(8, &[2, 3, 4, 5][..]), (2, &[4, 5]), (0, &[])] {
+            keep_newest(&mut queue, max);
+            assert_eq!(queue, kept, "{max}");
+        }
     }
 }
