@@ -22,6 +22,9 @@ use secret::Secret;
 use super::error::TlsError;
 use super::sessions::{SessionStore, Sessions};
 
+/// The variables of OpenSSL that replace the system's root certificates (openssl-env(7)).
+const ROOT_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
 /// The options of a client's TLS.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsOptions {
@@ -232,15 +235,28 @@ fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
         }
         // Certificates of the system that rustls does not take are left out without a word: the user cannot
         // change them.
-        None => drop(store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
-    }
-    if store.is_empty() {
-        return Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "this machine has no root certificates: install ca-certificates, or pass --ca or --insecure",
-        ));
+        None => {
+            let system = rustls_native_certs::load_native_certs();
+            store.add_parsable_certificates(system.certs);
+            if store.is_empty() {
+                let variable = ROOT_VARIABLES.into_iter().find(|name| std::env::var_os(name).is_some());
+                let text = no_roots(variable, system.errors.first());
+                return Err(io::Error::new(io::ErrorKind::NotFound, text));
+            }
+        }
     }
     Ok(store)
+}
+
+/// The message for a machine without root certificates: the variable that is set instead of the system's
+/// paths, and the first error on the way.
+pub(super) fn no_roots(variable: Option<&str>, error: Option<&impl fmt::Display>) -> String {
+    let (place, remedy) = match variable {
+        Some(name) => (format!("{name} leads to"), "correct or unset it"),
+        None => ("this machine has".to_owned(), "install ca-certificates"),
+    };
+    let reason = error.map(|error| format!(" ({error})")).unwrap_or_default();
+    format!("{place} no root certificates{reason}: {remedy}, or pass --ca or --insecure")
 }
 
 fn certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {

@@ -1,6 +1,7 @@
 //! Both sides joined by byte vectors; certificates made on the spot.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
@@ -243,4 +244,14 @@ fn disagreement_on_alpn_is_known() {
     assert_eq!(join(Some("h2")), Ok(()));
     assert_eq!(join(Some("http/1.1")), Ok(()));
     assert_eq!(join(Some("spdy/3")), Err(TlsError::NoProtocol), "the server says so itself");
+}
+
+#[test]
+fn missing_roots_name_the_variable() {
+    let error = io::Error::from(io::ErrorKind::NotFound);
+    let typo = config::no_roots(Some("SSL_CERT_FILE"), Some(&error));
+    assert!(typo.starts_with("SSL_CERT_FILE ") && typo.contains(&format!("({error})")), "{typo}");
+    assert!(!typo.contains("ca-certificates"), "{typo}");
+    let bare = config::no_roots(None, None::<&io::Error>);
+    assert!(bare.contains("ca-certificates") && !bare.contains("SSL_CERT"), "{bare}");
 }
