@@ -137,17 +137,33 @@ impl ErrorKind {
     }
 }
 
-/// The system's message, and the user's remedy.
+/// The system's message, and the user's remedy. An error that is not the kernel's has none: its kind says
+/// nothing of a socket.
 pub fn told(error: &io::Error) -> String {
-    match ErrorKind::of(error).remedy() {
+    with_remedy(error, kind_of_kernel(error).and_then(ErrorKind::remedy))
+}
+
+/// The error of a listener, behind its address and with the user's remedy.
+pub fn listen_error(addr: &impl fmt::Display, error: &io::Error) -> io::Error {
+    let remedy = match kind_of_kernel(error) {
+        // Only a connect runs out of ports.
+        Some(ErrorKind::AddrNotAvailable) => {
+            Some("this machine does not have the address: `ip address` lists those it has; 0.0.0.0 is all")
+        }
+        kind => kind.and_then(ErrorKind::remedy),
+    };
+    io::Error::new(error.kind(), format!("{addr}: {}", with_remedy(error, remedy)))
+}
+
+fn kind_of_kernel(error: &io::Error) -> Option<ErrorKind> {
+    error.raw_os_error().map(ErrorKind::of_errno)
+}
+
+fn with_remedy(error: &io::Error, remedy: Option<&str>) -> String {
+    match remedy {
         Some(remedy) => format!("{error}; {remedy}"),
         None => error.to_string(),
     }
-}
-
-/// The error as [`told`], behind the place where it happened.
-pub fn told_at(place: &impl fmt::Display, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{place}: {}", told(error)))
 }
 
 impl fmt::Display for ErrorKind {
@@ -202,10 +218,23 @@ mod tests {
         assert!(!ErrorKind::Reset.is_local());
         let full = told(&io::Error::from_raw_os_error(libc::EMFILE));
         assert!(full.starts_with("Too many open files") && full.contains("; raise"), "{full}");
-        assert_eq!(told(&io::Error::other("x")), "x");
-        let at = told_at(&"here", &io::Error::from_raw_os_error(libc::EADDRINUSE));
-        assert_eq!(at.kind(), io::ErrorKind::AddrInUse);
-        assert!(at.to_string().starts_with("here: Address") && at.to_string().contains("; stop"), "{at}");
+        for kind in [io::ErrorKind::Other, io::ErrorKind::NotFound] {
+            assert_eq!(told(&io::Error::new(kind, "x")), "x");
+        }
+    }
+
+    #[test]
+    fn listeners_have_remedies_of_their_own() {
+        for (errno, kind, remedy) in [
+            (libc::EADDRINUSE, io::ErrorKind::AddrInUse, "; stop"),
+            (libc::EADDRNOTAVAIL, io::ErrorKind::AddrNotAvailable, "`ip address`"),
+        ] {
+            let error = listen_error(&"here", &io::Error::from_raw_os_error(errno));
+            assert_eq!(error.kind(), kind);
+            let text = error.to_string();
+            assert!(text.starts_with("here: ") && text.contains(remedy), "{text}");
+            assert!(!text.contains("--local-addr"), "{text}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use net::clock::monotonic_ns;
-use net::errors::told_at;
+use net::errors::listen_error;
 use net::poll::{Event, Events, Interest, Poller, Waker};
 use net::signals::{kill_with_parent, terminate};
 use net::socket::{Addr, Listener, Reservation, Socket, listen, pair, reserve};
@@ -214,12 +214,12 @@ impl Member {
 /// Keeps a TCP port for the processes that will share it.
 fn reserve_inet(addr: &Addr) -> io::Result<Option<Reservation>> {
     let Addr::Inet(inet) = addr else { return Ok(None) };
-    reserve(inet).map(Some).map_err(|error| told_at(addr, &error))
+    reserve(inet).map(Some).map_err(|error| listen_error(addr, &error))
 }
 
 fn listen_unix(options: &Options) -> io::Result<Vec<Arc<Listener>>> {
     let listen = |addr: &Addr| {
-        listen(addr, options.backlog, false).map(Arc::new).map_err(|error| told_at(addr, &error))
+        listen(addr, options.backlog, false).map(Arc::new).map_err(|error| listen_error(addr, &error))
     };
     options.listen.iter().filter(|addr| matches!(addr, Addr::Unix(_))).map(listen).collect()
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use net::affinity::pin_current_thread;
 use net::clock::{monotonic_ns, realtime_ns};
-use net::errors::told_at;
+use net::errors::listen_error;
 use net::socket::{Addr, Listener, Socket, listen, reserve};
 
 use crate::board::SharedStats;
@@ -124,7 +124,8 @@ fn bind_all(
 ) -> io::Result<Vec<Bound>> {
     assert!(options.threads > 0, "a server needs a thread");
     assert_ne!(options.ping_interval_ns, Some(0), "pings have an interval");
-    let bind = |addr| bind(addr, options.backlog, options.threads).map_err(|error| told_at(addr, &error));
+    let bind =
+        |addr| bind(addr, options.backlog, options.threads).map_err(|error| listen_error(addr, &error));
     addrs.iter().map(bind).collect()
 }
 
