@@ -107,3 +107,15 @@ fn a_tree_that_ended_is_not_found() {
     script.0.wait().unwrap();
     assert_eq!(script.tree().sample().unwrap_err().kind(), std::io::ErrorKind::NotFound);
 }
+
+#[test]
+fn children_that_just_ended_leave_the_peaks() {
+    let script = Script::start("sleep 60 & sleep 60 & wait");
+    let mut tree = script.tree();
+    sample_until(&mut tree, "three processes", |usage| usage.processes == 3);
+    let child = tree.pids().into_iter().find(|pid| *pid != script.0.id()).expect("a child");
+    kill_process(i32::try_from(child).ok().and_then(Pid::from_raw).expect("a pid"), Signal::KILL).unwrap();
+    sample_until(&mut script.tree(), "two processes", |usage| usage.processes == 2);
+    assert!(tree.past().is_some_and(|past| past.rss_bytes_peak > 0));
+    assert!(tree.pss_bytes().is_some_and(|bytes| bytes > 0));
+}

@@ -339,21 +339,36 @@ impl ProcessTree {
         self.processes.insert(pid, Process { stat, threads, owed_user_ticks, owed_system_ticks });
     }
 
-    /// The past of the last sample's processes since they started. `None` where none may be read.
+    /// The past of the last sample's processes since they started, without those that have ended. `None`
+    /// where one may not be read, or none is left.
     pub fn past(&mut self) -> Option<Past> {
-        let mut past = Past::default();
-        for pid in self.processes.keys() {
-            let (rss_bytes, fds) = self.reader.past(*pid)?;
-            past.rss_bytes_peak += rss_bytes;
-            past.fds_peak += if fds > FD_TABLE_INITIAL { fds } else { 0 };
-        }
-        (!self.processes.is_empty()).then_some(past)
+        let pasts = self.read_living(Reader::past)?;
+        let grown = pasts.iter().map(|&(_, fds)| fds).filter(|&fds| fds > FD_TABLE_INITIAL);
+        Some(Past {
+            rss_bytes_peak: pasts.iter().map(|&(rss_bytes, _)| rss_bytes).sum(),
+            fds_peak: grown.sum(),
+        })
     }
 
     /// Proportional memory of the tree as of the last sample, bytes: shared pages count once. Costly (the
     /// kernel walks every mapping): at the ends of a step, not between. `None` where it may not be read.
-    pub fn pss_bytes(&self) -> Option<u64> {
-        self.processes.keys().map(|pid| pss_bytes(*pid)).sum()
+    pub fn pss_bytes(&mut self) -> Option<u64> {
+        Some(self.read_living(|_, pid| pss_bytes(pid))?.into_iter().sum())
+    }
+
+    /// Reads each process of the last sample that has not ended since. `None` where one may not be read, or
+    /// none is left.
+    fn read_living<T>(&mut self, read: impl Fn(&mut Reader, u32) -> Option<T>) -> Option<Vec<T>> {
+        let mut all = Vec::new();
+        for &pid in self.processes.keys() {
+            match read(&mut self.reader, pid) {
+                Some(reading) => all.push(reading),
+                // Servers that fork have children that end at any time.
+                None if matches!(self.reader.stat(pid), Ok(None)) => {}
+                None => return None,
+            }
+        }
+        (!all.is_empty()).then_some(all)
     }
 
     /// The processes of the tree as of the last sample.
