@@ -22,7 +22,7 @@ pub(crate) fn template(
 pub(crate) fn explained(text: &str, bad: &BadTemplate) -> String {
     match bad {
         BadTemplate::Unknown { at, .. } => format!("{}: {bad}{}", &text[at.clone()], hint(&text[at.clone()])),
-        BadTemplate::NoId => bad.to_string(),
+        BadTemplate::TooDeep { .. } | BadTemplate::NoId => bad.to_string(),
     }
 }
 

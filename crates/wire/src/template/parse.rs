@@ -39,6 +39,9 @@ const NAMES: [(&str, Piece, &[Purpose]); 7] = [
     ("seq", Piece::Seq, SAID),
 ];
 
+/// The most functions within each other: for each, reader and writer call themselves. Few need three.
+const CALLS_DEPTH_MAX: usize = 8;
+
 /// Prefixes of the names of columns, which may have any characters.
 const OF_COLUMNS: [&str; 2] = ["data.", "person."];
 
@@ -52,6 +55,11 @@ pub enum BadTemplate {
         /// The placeholders that are.
         known: Vec<String>,
     },
+    /// A function within too many others.
+    TooDeep {
+        /// The range of the innermost in the text.
+        at: Range<usize>,
+    },
     /// A message that is measured, without `{id}`.
     NoId,
 }
@@ -61,6 +69,9 @@ impl fmt::Display for BadTemplate {
         match self {
             BadTemplate::Unknown { known, .. } => {
                 write!(f, "no such placeholder here; there are {}", known.join(", "))
+            }
+            BadTemplate::TooDeep { at } => {
+                write!(f, "functions within functions: {CALLS_DEPTH_MAX} at most (byte {})", at.start)
             }
             BadTemplate::NoId => f.write_str("a message that is measured must carry {id}, to be known again"),
         }
@@ -76,8 +87,8 @@ impl Template {
         names: &Names,
         quoting: Quoting,
     ) -> Result<Template, BadTemplate> {
-        let template = read_message(text, purpose, names, quoting)
-            .map_err(|at| BadTemplate::Unknown { at, known: known(purpose, names) })?;
+        let template = read_message(text, purpose, names, quoting, 0)
+            .map_err(|(at, fault)| fault.told(at, purpose, names))?;
         if purpose == Purpose::Measured && !template.has_id() {
             return Err(BadTemplate::NoId);
         }
@@ -92,8 +103,7 @@ impl Template {
             None if is_call(name) => Read::Text,
             _ => own(name, names),
         };
-        read(text, quoting, own)
-            .map_err(|at| BadTemplate::Unknown { at, known: known(Purpose::Opening, names) })
+        read(text, quoting, own).map_err(|(at, fault)| fault.told(at, Purpose::Opening, names))
     }
 
     /// Reads a path with its query, in which braces may have been percent-encoded on their way.
@@ -106,7 +116,7 @@ impl Template {
             plain.push_str(&match own(&decoded, names) {
                 // Back as it came: decoded braces would be another path.
                 Read::Text => format!("%7B{name}%7D"),
-                Read::Meaning(_) | Read::Bytes(_) | Read::Unknown | Read::UnknownWithin(_) => {
+                Read::Meaning(_) | Read::Bytes(_) | Read::Unknown | Read::Within(..) => {
                     format!("{{{decoded}}}")
                 }
             });
@@ -134,8 +144,24 @@ enum Read {
     Bytes(Vec<u8>),
     Text,
     Unknown,
-    /// An unknown name stands here, within its argument.
-    UnknownWithin(Range<usize>),
+    /// A fault within its argument, at these bytes.
+    Within(Range<usize>, Fault),
+}
+
+/// Reasons why a placeholder cannot be read.
+#[derive(Clone, Copy)]
+enum Fault {
+    Unknown,
+    TooDeep,
+}
+
+impl Fault {
+    fn told(self, at: Range<usize>, purpose: Purpose, names: &Names) -> BadTemplate {
+        match self {
+            Fault::Unknown => BadTemplate::Unknown { at, known: known(purpose, names) },
+            Fault::TooDeep => BadTemplate::TooDeep { at },
+        }
+    }
 }
 
 /// Reads a name where only a user's own names are placeholders.
@@ -147,13 +173,17 @@ fn own(name: &str, names: &Names) -> Read {
     }
 }
 
-/// Reads a text of an app's file; where the first unknown placeholder stands, if there is one.
+/// Reads a text of an app's file, within so many functions.
+///
+/// # Errors
+/// The range of the first placeholder that cannot be read, and its fault.
 fn read_message(
     text: &str,
     purpose: Purpose,
     names: &Names,
     quoting: Quoting,
-) -> Result<Template, Range<usize>> {
+    depth: usize,
+) -> Result<Template, (Range<usize>, Fault)> {
     read(text, quoting, |name, start| {
         let is_own = NAMES.iter().any(|(known, ..)| *known == name);
         if is_own || !is_call(name) {
@@ -161,14 +191,18 @@ fn read_message(
         }
         let Some(call) = Call::read(name) else { return Read::Unknown };
         let of = call.of().unwrap_or_default();
+        let end = start + name.len();
+        if depth == CALLS_DEPTH_MAX {
+            return Read::Within(start - 1..end + 1, Fault::TooDeep);
+        }
         // What it is of stands at its end.
-        let at = start + name.len() - of.len();
-        match read_message(of, purpose, names, Quoting::Plain) {
+        let at = end - of.len();
+        match read_message(of, purpose, names, Quoting::Plain, depth + 1) {
             Ok(of) => match call.function(of) {
                 Some(function) => Read::Meaning(Template::default().hole(Piece::Function(function.into()))),
                 None => Read::Bytes(call.bytes().unwrap_or_default()),
             },
-            Err(unknown) => Read::UnknownWithin(at + unknown.start..at + unknown.end),
+            Err((bad, fault)) => Read::Within(at + bad.start..at + bad.end, fault),
         }
     })
 }
@@ -183,21 +217,27 @@ fn is_function_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// Reads a text; where the first unknown placeholder stands, if there is one. `of` is told what stands in
-/// braces, and where.
-fn read(text: &str, quoting: Quoting, of: impl Fn(&str, usize) -> Read) -> Result<Template, Range<usize>> {
+/// Reads a text. `of` is told what stands in braces, and where.
+///
+/// # Errors
+/// The range of the first placeholder that cannot be read, and its fault.
+fn read(
+    text: &str,
+    quoting: Quoting,
+    of: impl Fn(&str, usize) -> Read,
+) -> Result<Template, (Range<usize>, Fault)> {
     let mut template = Template::default();
     let (mut taken, mut from) = (0, 0);
     while let Some((at, name)) = placeholder(text, from) {
         from = at.end;
         match of(name, at.start + 1) {
             Read::Text => continue,
-            Read::Unknown => return Err(at),
+            Read::Unknown => return Err((at, Fault::Unknown)),
             Read::Bytes(bytes) => {
                 template = template.text(&text[taken..at.start]).text(bytes);
                 taken = at.end;
             }
-            Read::UnknownWithin(at) => return Err(at),
+            Read::Within(at, fault) => return Err((at, fault)),
             Read::Meaning(meaning) => {
                 template = template.text(&text[taken..at.start]).then(&meaning.quoted(quoting));
                 taken = at.end;
@@ -330,6 +370,21 @@ mod tests {
             let BadTemplate::Unknown { known, .. } = bad("{id}", purpose) else { panic!() };
             let names = ["{data.user}", "{data.e-mail}", "{person.id}"];
             assert_eq!(known, [first, &names, &FORMS].concat());
+        }
+    }
+
+    #[test]
+    fn functions_within_too_many_are_refused() {
+        let nested = |calls: usize| {
+            let text = format!("é{}{{client}}{}", "{sha1:".repeat(calls), "}".repeat(calls));
+            Template::parse(&text, Purpose::Other, &Names::default(), Quoting::Plain)
+        };
+        assert!(nested(CALLS_DEPTH_MAX).is_ok());
+        for calls in [CALLS_DEPTH_MAX + 1, 1_000] {
+            let start = 2 + CALLS_DEPTH_MAX * "{sha1:".len();
+            let inner = calls - CALLS_DEPTH_MAX;
+            let at = start..start + inner * "{sha1:}".len() + "{client}".len();
+            assert_eq!(nested(calls), Err(BadTemplate::TooDeep { at }), "{calls}");
         }
     }
 
