@@ -2,7 +2,7 @@
 //! byte, the lowest first, and in each byte but the last the highest bit.
 
 /// The most bytes of a length that is read: more than 28 bits are no length of a message.
-const BYTES_MAX: usize = 4;
+pub(crate) const BYTES_MAX: usize = 4;
 
 /// Appends one.
 pub(crate) fn extend(out: &mut Vec<u8>, mut length: usize) {

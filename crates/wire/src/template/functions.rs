@@ -211,11 +211,13 @@ impl<T> Function<T> {
         }
     }
 
-    /// The most bytes that it has; `None` if its text has no bound.
-    pub(super) fn bytes_max(&self) -> Option<usize> {
+    /// The most bytes that it has, percent-encoding aside, where `of_text` says how many its text has;
+    /// `None` if that has no bound.
+    pub(super) fn bytes_max(&self, of_text: impl FnOnce(&T) -> Option<usize>) -> Option<usize> {
         match self {
             Function::Hmac { digest, .. } | Function::Digest { digest, .. } => Some(digest.digits()),
-            Function::Base64 { .. } | Function::Delimited { .. } => None,
+            Function::Base64 { of, .. } => Some(4 * of_text(of)?.div_ceil(3)),
+            Function::Delimited { of } => Some(varint::BYTES_MAX + of_text(of)?),
             Function::Uuid => Some(uuid::BYTES),
             Function::Random { to, .. } => Some(to.to_string().len()),
         }
@@ -259,6 +261,7 @@ impl<T> Function<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stamp::TEXT_BYTES;
     use crate::template::pieces::tests::nobody;
     use crate::template::{BadTemplate, ClientContext, Filling, Mark, Names, Purpose, Table, Template};
 
@@ -320,6 +323,22 @@ mod tests {
         numbers.sort();
         numbers.dedup();
         assert_eq!(numbers, ["3", "4", "5", "6"]);
+    }
+
+    #[test]
+    fn a_functions_size_follows_from_its_text() {
+        for (text, bytes) in [
+            ("{base64:{padding}}", 16),
+            ("{delimited:{padding}}", 16),
+            ("{base64:{base64:{padding}}}", 24),
+            ("{sha1:{padding}}", 40),
+            ("{uuid}", 36),
+        ] {
+            let names = Names::default();
+            let template =
+                Template::parse(&format!("{{id}}{text}"), Purpose::Measured, &names, Quoting::JSON);
+            assert_eq!(template.unwrap().bytes_max(12) - TEXT_BYTES, bytes, "{text}");
+        }
     }
 
     #[test]

@@ -262,7 +262,9 @@ impl Template {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
             Piece::Padding => padding,
-            Piece::Function(function) => function.bytes_max().unwrap_or(stamp::TEXT_BYTES),
+            Piece::Function(function) => {
+                function.bytes_max(|of| Some(of.bytes_max(padding))).unwrap_or(stamp::TEXT_BYTES)
+            }
             _ => stamp::TEXT_BYTES,
         };
         self.pieces.iter().map(bytes).sum()
@@ -274,7 +276,7 @@ impl Template {
             Piece::Text(text) => Some(text.len()),
             Piece::Client | Piece::Room { .. } => Some(CLIENT_DIGITS_MAX),
             Piece::Cell { column, .. } => Some(rows.longest(*column)),
-            Piece::Function(function) => function.bytes_max(),
+            Piece::Function(function) => function.bytes_max(|of| of.longest(rows)),
             _ => None,
         };
         self.pieces.iter().map(bytes).sum()
