@@ -32,6 +32,9 @@ pub(super) const FORMS: [&str; 10] = [
     "{delimited:TEXT}",
 ];
 
+/// The most draws that one random value takes: a UUID takes two.
+const DRAWS_EACH: u64 = 2;
+
 /// A function of a text, computed for each message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Function<T> {
@@ -44,10 +47,10 @@ pub(crate) enum Function<T> {
     /// Its length as a varint, and the text behind it: a field of Protocol Buffers, or one of SignalR's
     /// binary messages.
     Delimited { of: T },
-    /// A UUID of version 4 in form (RFC 9562 §5.4).
-    Uuid,
+    /// A UUID of version 4 in form (RFC 9562 §5.4): the `nth` random value of its message.
+    Uuid { nth: u32 },
     /// A number between these, both included.
-    Random { from: u64, to: u64 },
+    Random { from: u64, to: u64, nth: u32 },
 }
 
 /// Digests of a text.
@@ -144,7 +147,7 @@ impl<'a> Call<'a> {
             Call::Digest { digest, .. } => Function::Digest { digest, of },
             Call::Base64 { .. } => Function::Base64 { of, quoting: Quoting::Plain },
             Call::Delimited { .. } => Function::Delimited { of },
-            Call::Random { from, to } => Function::Random { from, to },
+            Call::Random { from, to } => Function::Random { from, to, nth: 0 },
             Call::Hex { .. } => return None,
         })
     }
@@ -167,7 +170,7 @@ impl<T> Function<T> {
         match self {
             Function::Hmac { of, .. } | Function::Digest { of, .. } | Function::Base64 { of, .. } => Some(of),
             Function::Delimited { of } => Some(of),
-            Function::Uuid | Function::Random { .. } => None,
+            Function::Uuid { .. } | Function::Random { .. } => None,
         }
     }
 
@@ -198,8 +201,8 @@ impl<T> Function<T> {
             Function::Digest { digest, of } => Function::Digest { digest: *digest, of: of_text(of)? },
             Function::Base64 { of, quoting } => Function::Base64 { of: of_text(of)?, quoting: *quoting },
             Function::Delimited { of } => Function::Delimited { of: of_text(of)? },
-            Function::Uuid => Function::Uuid,
-            Function::Random { from, to } => Function::Random { from: *from, to: *to },
+            Function::Uuid { nth } => Function::Uuid { nth: *nth },
+            Function::Random { from, to, nth } => Function::Random { from: *from, to: *to, nth: *nth },
         })
     }
 
@@ -211,6 +214,20 @@ impl<T> Function<T> {
         }
     }
 
+    /// Numbers the random values in it from `next` on; `of_text` numbers those of its text.
+    pub(super) fn number_draws(&mut self, next: &mut u32, of_text: impl FnOnce(&mut T, &mut u32)) {
+        match self {
+            Function::Hmac { of, .. } | Function::Digest { of, .. } | Function::Base64 { of, .. } => {
+                of_text(of, next);
+            }
+            Function::Delimited { of } => of_text(of, next),
+            Function::Uuid { nth } | Function::Random { nth, .. } => {
+                *nth = *next;
+                *next += 1;
+            }
+        }
+    }
+
     /// The most bytes that it has, percent-encoding aside, where `of_text` says how many its text has;
     /// `None` if that has no bound.
     pub(super) fn bytes_max(&self, of_text: impl FnOnce(&T) -> Option<usize>) -> Option<usize> {
@@ -218,7 +235,7 @@ impl<T> Function<T> {
             Function::Hmac { digest, .. } | Function::Digest { digest, .. } => Some(digest.digits()),
             Function::Base64 { of, .. } => Some(4 * of_text(of)?.div_ceil(3)),
             Function::Delimited { of } => Some(varint::BYTES_MAX + of_text(of)?),
-            Function::Uuid => Some(uuid::BYTES),
+            Function::Uuid { .. } => Some(uuid::BYTES),
             Function::Random { to, .. } => Some(to.to_string().len()),
         }
     }
@@ -247,11 +264,14 @@ impl<T> Function<T> {
                 varint::extend(out, text.len());
                 out.extend_from_slice(&text);
             }
-            Function::Uuid => out.extend(uuid::of_bits([draw(seed, 1), draw(seed, 2)])),
-            Function::Random { from, to } => {
+            Function::Uuid { nth } => {
+                let salt = DRAWS_EACH * u64::from(*nth);
+                out.extend(uuid::of_bits([draw(seed, salt), draw(seed, salt + 1)]));
+            }
+            Function::Random { from, to, nth } => {
                 let span = u128::from(to - from) + 1;
                 // A multiple of the span and no remainder: no value is likelier than another by over 2⁻⁶⁴.
-                let above = (u128::from(draw(seed, 3)) * span) >> u64::BITS;
+                let above = (u128::from(draw(seed, DRAWS_EACH * u64::from(*nth))) * span) >> u64::BITS;
                 extend_decimal(out, from + above as u64);
             }
         }
@@ -323,6 +343,17 @@ mod tests {
         numbers.sort();
         numbers.dedup();
         assert_eq!(numbers, ["3", "4", "5", "6"]);
+    }
+
+    #[test]
+    fn random_values_of_one_message_differ() {
+        let text = "{uuid} {base64:{uuid}} {uuid} {random:0..999999} {random:0..999999}";
+        let message = written(text, 3, 4);
+        let mut values: Vec<&str> = message.split(' ').collect();
+        values.sort_unstable();
+        values.dedup();
+        assert_eq!(values.len(), 5, "{message}");
+        assert_eq!(written(text, 3, 4), message, "a seed repeats them");
     }
 
     #[test]

@@ -87,8 +87,9 @@ impl Template {
         names: &Names,
         quoting: Quoting,
     ) -> Result<Template, BadTemplate> {
-        let template = read_message(text, purpose, names, quoting, 0)
+        let mut template = read_message(text, purpose, names, quoting, 0)
             .map_err(|(at, fault)| fault.told(at, purpose, names))?;
+        template.number_draws(&mut 0);
         if purpose == Purpose::Measured && !template.has_id() {
             return Err(BadTemplate::NoId);
         }
@@ -103,7 +104,10 @@ impl Template {
             None if is_call(name) => Read::Text,
             _ => own(name, names),
         };
-        read(text, quoting, own).map_err(|(at, fault)| fault.told(at, Purpose::Opening, names))
+        let mut template =
+            read(text, quoting, own).map_err(|(at, fault)| fault.told(at, Purpose::Opening, names))?;
+        template.number_draws(&mut 0);
+        Ok(template)
     }
 
     /// Reads a path with its query, in which braces may have been percent-encoded on their way.
@@ -293,7 +297,7 @@ fn meaning(name: &str, purpose: Purpose, names: &Names) -> Option<Template> {
     }
     let computed = match name {
         "now" => Some(Piece::Second { ahead_s: 0 }),
-        "uuid" => Some(Piece::Function(Box::new(Function::Uuid))),
+        "uuid" => Some(Piece::Function(Box::new(Function::Uuid { nth: 0 }))),
         _ => None,
     };
     if let Some(piece) = computed {
@@ -398,6 +402,9 @@ mod tests {
         let call = Template::parse("{base64:{person.id}:x}", Purpose::Opening, &names, Quoting::Plain);
         names.set("base64:{person.id}:x", call.unwrap());
         assert_eq!(target(&names), "/Nzp4?q={a}");
+        names.set("uuid", Template::parse("{uuid}", Purpose::Opening, &names, Quoting::Plain).unwrap());
+        let both = filled(&Template::opening("{uuid}/{uuid}", &names, Quoting::Plain).unwrap(), 7);
+        assert_ne!(both[..36], both[37..]);
     }
 
     #[test]

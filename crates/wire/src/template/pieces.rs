@@ -214,6 +214,15 @@ impl Template {
         Ok(Template { pieces: self.pieces.iter().map(piece).collect::<Result<_, E>>()? })
     }
 
+    /// Numbers the random values in it from `next` on, so that no two of a message are the same.
+    pub(super) fn number_draws(&mut self, next: &mut u32) {
+        for piece in &mut self.pieces {
+            if let Piece::Function(function) = piece {
+                function.number_draws(next, Template::number_draws);
+            }
+        }
+    }
+
     /// The template's text, if it is the same for all clients at any time.
     pub(crate) fn as_literal(&self) -> Option<&[u8]> {
         match &self.pieces[..] {

@@ -43,10 +43,12 @@ impl Parts {
 
     /// Appends a request, for a message of this kind.
     pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, kind: usize) {
-        self.heads[kind].write(out, filling, 0);
+        // Two clients that publish for one sender have the same numbers: random values are drawn by another.
+        let number = u64::from(filling.mark.stamp.seq);
+        self.heads[kind].write(out, filling, number);
         let Some(message) = self.messages.get(kind) else { return out.extend_from_slice(&self.rest) };
         let start = out.len();
-        message.write(out, filling, 0);
+        message.write(out, filling, number);
         let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);
         out.splice(start..start, length.into_bytes());
     }

@@ -135,7 +135,8 @@ impl Requests {
         // Sent now, but due when it was: the wait for a stream is part of its latency.
         let stamp = stamp.sent_at(link.now_ns);
         let request = UnansweredRequest { stamp, was_sent: true };
-        let (parts, filling) = (link.parts, Filling::of(link.context()));
+        // Requests that go out at once differ by their number in what they draw.
+        let (parts, filling) = (link.parts, Filling { seq: stamp.seq, ..Filling::of(link.context()) });
         let own_body = parts.own_body(&filling);
         let stream = self.streams.open(request, own_body, self.connection.settings.window);
         let out = link.io.out(STREAM);
