@@ -80,7 +80,7 @@ pub struct ClientSpec {
     pub payload_bytes: Option<u32>,
     /// The largest message's bytes: sizes from `payload_bytes` to this one are equally frequent.
     pub payload_bytes_max: Option<u32>,
-    /// JSON values that messages carry in turn; empty: padding.
+    /// JSON values of which each message carries one; empty: padding.
     pub rows: Arc<Vec<String>>,
     /// True if raw messages are text, not binary.
     pub text: bool,

@@ -108,7 +108,7 @@ impl Config {
         if options.headers.iter().any(is_foreign) { Err(BadOption::Header) } else { Ok(()) }
     }
 
-    /// Gives messages these sizes in turn, which mean what [`Payload::padding`](crate::Payload) means.
+    /// Spreads these sizes evenly over messages; they mean what [`Payload::padding`](crate::Payload) means.
     ///
     /// # Errors
     /// A size that no message can have; a dialect other than `raw` and `json`.
@@ -123,8 +123,8 @@ impl Config {
         self.varied("payload-padding", |_| tails)
     }
 
-    /// Lets messages carry these rows in turn, each of them a JSON value: after the stamp in `raw`, as `data`
-    /// in the payload of `json`.
+    /// Spreads these rows evenly over messages, each of them a JSON value: after the stamp in `raw`, as
+    /// `data` in the payload of `json`.
     ///
     /// # Errors
     /// A dialect other than these.

@@ -21,6 +21,7 @@ pub use division::{Division, Layout};
 pub(crate) use jwt::Signer;
 pub use jwt::{Algorithm, BadKey, Jwt};
 pub use mix::Mix;
+pub(crate) use mix::one_of;
 pub use role_assignment::{RoleAssignment, RoleKind};
 
 use crate::template::{Names, Quoting, Table, Template};

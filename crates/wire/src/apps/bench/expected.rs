@@ -1,5 +1,6 @@
 //! Checks of a message with a sound stamp.
 
+use crate::people::one_of;
 use crate::stamp::Stamp;
 use crate::template::{Piece, Template};
 
@@ -8,9 +9,8 @@ use crate::template::{Piece, Template};
 pub(crate) struct Expected {
     /// The end of every message: padding and what closes it.
     tail: Vec<u8>,
-    /// Endings of messages in turn, where they differ: which one follows from a message's stamp, so that any
-    /// receiver knows what it must have been. The n-th message of client c has tail number c + n, and round
-    /// again.
+    /// Endings of messages, where they differ: which one follows from a message's stamp, so that any receiver
+    /// knows what it must have been.
     tails: Vec<Vec<u8>>,
     /// The offset from a stamp's clock to the wall clock that messages show; `None`: they may show any.
     unix_minus_now_ns: Option<u64>,
@@ -22,7 +22,7 @@ impl Expected {
         Expected { tail, tails: Vec::new(), unix_minus_now_ns: None }
     }
 
-    /// Gives messages these ends in turn. Each client sends all of them equally often.
+    /// Gives messages these ends. Each client sends all of them about equally often.
     pub(super) fn with_tails(self, tails: Vec<Vec<u8>>) -> Expected {
         Expected { tails, ..self }
     }
@@ -76,8 +76,40 @@ impl Expected {
     pub(crate) fn tail_of(&self, stamp: &Stamp) -> &[u8] {
         match self.tails.len() {
             0 => &self.tail,
-            // From the client's number on: clients that speak at once say different ones.
-            n => &self.tails[stamp.client.wrapping_add(stamp.seq) as usize % n],
+            // Not by the number alone: clients that send in turn would have the same endings each time.
+            n => &self.tails[one_of(n, stamp.worker, stamp.client, stamp.seq)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often each of these endings comes.
+    fn counts(endings: u8, stamps: impl Iterator<Item = Stamp>) -> Vec<u32> {
+        let tails = (0..endings).map(|ending| vec![ending]).collect();
+        let expected = Expected::new(Vec::new()).with_tails(tails);
+        let mut counts = vec![0; usize::from(endings)];
+        for stamp in stamps {
+            counts[usize::from(expected.tail_of(&stamp)[0])] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn endings_are_even_for_any_senders() {
+        for endings in [2, 3, 10, 64] {
+            for senders in [1, 2, 50, 64, 100] {
+                let messages = 64 * u32::from(endings);
+                let stamp = |client, seq| Stamp::new(0, client, seq, 0, 0);
+                let in_turn = counts(endings, (0..messages).map(|n| stamp(n % senders, n)));
+                let of_one = counts(endings, (0..messages).map(|turn| stamp(0, turn * senders)));
+                let echoes = counts(endings, (0..messages).map(|n| stamp(senders, n)));
+                for counts in [in_turn, of_one, echoes] {
+                    assert!(counts.iter().all(|n| (32..=96).contains(n)), "{senders} senders: {counts:?}");
+                }
+            }
         }
     }
 }
