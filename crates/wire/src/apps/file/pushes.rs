@@ -71,16 +71,27 @@ fn fingerprint(content: &[u8]) -> NonZeroU64 {
 /// A time of the wall clock, as servers write it: a number of seconds, milliseconds, microseconds or
 /// nanoseconds since 1970, or RFC 3339.
 fn unix_ns(text: &str) -> Option<u64> {
+    // Many languages write large floats with an exponent.
+    if text.contains(['e', 'E'])
+        && let Ok(number) = text.parse::<f64>()
+    {
+        let ns = number * ns_per_unit(number as u64) as f64;
+        return (0.0..u64::MAX as f64).contains(&ns).then_some(ns as u64);
+    }
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let Ok(whole) = whole.parse::<u64>() else {
         return u64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok();
     };
     // Apart from the whole: as one f64, nanoseconds since 1970 would lose their last digits.
     let fraction = if fraction.is_empty() { 0.0 } else { fraction.parse::<f64>().ok()? };
-    let units = [(1, 1_000_000_000), (1_000, 1_000_000), (1_000_000, 1_000)];
-    let ns_per_unit =
-        units.into_iter().find(|(in_second, _)| whole < SECONDS_MAX * in_second).map_or(1, |(_, ns)| ns);
+    let ns_per_unit = ns_per_unit(whole);
     whole.checked_mul(ns_per_unit)?.checked_add((fraction * ns_per_unit as f64) as u64)
+}
+
+/// Nanoseconds in the unit that a time of this size is in.
+fn ns_per_unit(time: u64) -> u64 {
+    let units = [(1, 1_000_000_000), (1_000, 1_000_000), (1_000_000, 1_000)];
+    units.into_iter().find(|(in_second, _)| time < SECONDS_MAX * in_second).map_or(1, |(_, ns)| ns)
 }
 
 #[cfg(test)]
@@ -95,7 +106,12 @@ mod tests {
         }
         assert!(unix_ns("1700000000.123").unwrap().abs_diff(ns) < 1_000, "as near as a float is");
         assert_eq!(unix_ns("1700000000"), Some(1_700_000_000_000_000_000));
-        for text in ["", "now", "-1", "NaN", "1e300", "2023-11-14"] {
+        for text in ["1.7e9", "1.7E12", "1.7e+18", "17e8"] {
+            assert_eq!(unix_ns(text), Some(1_700_000_000_000_000_000), "{text}");
+        }
+        let python = unix_ns("1.7000000001230001e+18").unwrap();
+        assert!(python.abs_diff(ns) < 512, "{python}");
+        for text in ["", "now", "-1", "NaN", "1e300", "-1e9", "1.5e", "1.-5", "2023-11-14"] {
             assert_eq!(unix_ns(text), None, "{text}");
         }
     }
