@@ -33,11 +33,7 @@ impl InBody {
     pub(crate) fn new(kind: &str, what: &str) -> Option<Result<InBody, BadPlace>> {
         match kind {
             "json" => Some(Pointer::parse(what).map(InBody::Json).ok_or(BadPlace::Pointer)),
-            "regex" => {
-                // A file may come from others: an expression with large counts must not fill the memory.
-                let regex = RegexBuilder::new(what).size_limit(REGEX_BYTES_MAX).build();
-                Some(regex.map(InBody::Regex).map_err(|error| BadPlace::Regex(error.to_string())))
-            }
+            "regex" => Some(regex(what).map(InBody::Regex).map_err(BadPlace::Regex)),
             _ => None,
         }
     }
@@ -64,6 +60,15 @@ impl InBody {
             InBody::Regex(regex) => group(regex, body),
         }
     }
+}
+
+/// An expression, compiled.
+///
+/// # Errors
+/// Why it is none.
+pub(super) fn regex(text: &str) -> Result<Regex, String> {
+    // A file may come from others: an expression with large counts must not fill the memory.
+    RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build().map_err(|error| error.to_string())
 }
 
 fn group<'a>(regex: &Regex, body: &'a [u8]) -> Option<&'a [u8]> {

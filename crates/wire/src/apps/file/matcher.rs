@@ -1,14 +1,12 @@
 //! Conditions, compiled: what a message is looked through for.
 
 use memchr::memmem::Finder;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
+use super::find::regex;
 use super::pointer::{POINTER_DEPTH_MAX, Pointer};
 use crate::app_file::{Condition, JsonScalar};
 use crate::carried::Opened;
-
-/// The most memory that one expression may take, compiled.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// A condition, compiled. The cheapest test comes first.
 #[derive(Debug)]
@@ -35,9 +33,8 @@ impl Matcher {
         if let Some(words) = &condition.contains {
             tests.push(Test::Contains(Box::new(Finder::new(words).into_owned())));
         }
-        if let Some(regex) = &condition.regex {
-            let regex = RegexBuilder::new(regex).size_limit(REGEX_BYTES_MAX).build();
-            tests.push(Test::Regex(regex.map_err(|error| BadCondition::Regex(error.to_string()))?));
+        if let Some(text) = &condition.regex {
+            tests.push(Test::Regex(regex(text).map_err(BadCondition::Regex)?));
         }
         // A key is looked for elsewhere, but makes a condition that says something.
         let has_key = match &condition.key {
