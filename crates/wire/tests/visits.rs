@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wire::app_file::{AppFile, Broadcast, Condition, Join, OpenStep, Say, VisitedRoom};
 use wire::template::{Purpose, Quoting, Template};
 use wire::{
-    Client, Config, DialectId, DialectOptions, Direction, Event, Options, Passage, People, Rejection,
-    RoomChange, Stamp,
+    BadOption, Client, Config, DialectId, DialectOptions, Direction, Event, Options, Passage, People,
+    Rejection, RoomChange, Stamp,
 };
 
 use crate::common::*;
@@ -40,8 +40,12 @@ fn of_joins_with(dialect: DialectId, [own, hall]: [&str; 2], params: Template) -
 }
 
 fn config(dialect: DialectId, app: AppFile) -> Config {
+    try_config(dialect, app).unwrap()
+}
+
+fn try_config(dialect: DialectId, app: AppFile) -> Result<Config, BadOption> {
     let of_dialect = DialectOptions { app: Some(Arc::new(app)), ..DialectOptions::default() };
-    Config::new(Options { of_dialect, ..options(dialect) }).unwrap()
+    Config::new(Options { of_dialect, ..options(dialect) })
 }
 
 /// A client that has got these messages behind its upgrade.
@@ -207,4 +211,6 @@ fn app_messages_join_leave_and_wait() {
     let mut client = usable(&cfg, "", &[]);
     pass(&cfg, &mut client, Direction::In, &["joined"]);
     assert_eq!(pass(&cfg, &mut client, Direction::Out, &[]), (vec!["leave".into()], vec![]));
+    let pausing = try_config(DialectId::Custom, visited(vec![OpenStep::Wait(1)]));
+    assert!(matches!(pausing, Err(BadOption::OfDialect { option: "app", .. })));
 }

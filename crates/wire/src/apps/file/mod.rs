@@ -10,8 +10,8 @@
 //!
 //! A message that carries an id, or answers one that does, is classified by what the protocol knows of it and
 //! by the conditions given for answers and copies. Every other message, and one that no such condition fits,
-//! is in this order: a refusal, something to be answered, what the opening waits for, something to be
-//! ignored, and unrecognised.
+//! is in this order: a refusal, something to be answered, what the opening or a visit waits for, a push,
+//! something to be ignored, and unrecognised. Values to be kept are taken from any but a refusal.
 
 mod compiled;
 mod find;

@@ -100,9 +100,9 @@ impl Script {
         extras.passages.front().map(|&(visited, way, _)| (visited, way, extras.passage_step))
     }
 
-    /// One step further there.
-    pub(super) fn advance(&mut self) {
-        self.extras.get_or_insert_default().passage_step += 1;
+    /// Goes so many steps further there.
+    pub(super) fn advance(&mut self, steps: u16) {
+        self.extras.get_or_insert_default().passage_step += steps;
     }
 
     /// It is through.

@@ -2,7 +2,9 @@
 
 use super::keeps::Keeps;
 use super::matcher::Matcher;
-use crate::carried::{Arrival, MessageHint, MessageTemplate};
+use super::script::Script;
+use crate::carried::{Arrival, MessageHint, MessageTemplate, Opened};
+use crate::event::Rejection;
 
 /// One step of an opening, or of a way into a room or out of it.
 #[derive(Debug)]
@@ -16,7 +18,33 @@ pub(super) enum Step {
     Keep(Keeps),
 }
 
+/// Takes a message that the step `at` may wait for, and keeps what the app's file keeps of it. Returns the
+/// number of steps that are done with it; 0: it is not waited for.
+///
+/// # Errors
+/// It lacks what is to be kept of it.
+pub(super) fn take(
+    steps: &[Step],
+    at: u16,
+    arrival: &Arrival<'_>,
+    opened: &Opened<'_>,
+    script: &mut Script,
+) -> Result<u16, Rejection> {
+    let is_awaited = match steps.get(usize::from(at)) {
+        Some(Step::Expect(expected)) => expected.matches(opened),
+        Some(Step::Reply) => is_reply(arrival),
+        _ => false,
+    };
+    if !is_awaited {
+        return Ok(0);
+    }
+    // Here, since the message is gone when that step would have its turn.
+    let Some(Step::Keep(keeps)) = steps.get(usize::from(at) + 1) else { return Ok(1) };
+    keeps.keep(opened, script)?;
+    Ok(2)
+}
+
 /// Returns whether it can be the protocol's own reply to a message that is not measured.
-pub(super) fn is_reply(arrival: &Arrival<'_>) -> bool {
+fn is_reply(arrival: &Arrival<'_>) -> bool {
     matches!(arrival.hint, MessageHint::Answer(_) | MessageHint::Unknown)
 }

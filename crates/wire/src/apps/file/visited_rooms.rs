@@ -2,7 +2,7 @@
 //! wait for.
 
 use super::script::Script;
-use super::steps::{Step, is_reply};
+use super::steps::{self, Step};
 use crate::app_file::{OpenStep, VisitedRoom};
 use crate::carried::{Arrival, MessageTemplate, Opened};
 use crate::event::{Direction, Event, Rejection, RoomChange};
@@ -24,12 +24,16 @@ struct Ways {
 }
 
 impl VisitedRooms {
-    /// `steps` compiles what is said and waited for.
+    /// `steps` compiles what is said and waited for. A pause is refused: the client's one time to wake is for
+    /// heartbeats then.
     pub(super) fn new(
         visited_rooms: &[VisitedRoom],
         steps: impl Fn(&[OpenStep]) -> Result<Vec<Step>, BadOption>,
     ) -> Result<VisitedRooms, BadOption> {
         let ways = |visited: &VisitedRoom| {
+            if visited.join.iter().chain(&visited.leave).any(|step| matches!(step, OpenStep::Wait(_))) {
+                return Err(BadOption::OfDialect { option: "app", expected: "visits without pauses" });
+            }
             Ok(Ways { kind: visited.kind, join: steps(&visited.join)?, leave: steps(&visited.leave)? })
         };
         Ok(VisitedRooms { all: visited_rooms.iter().map(ways).collect::<Result<_, _>>()? })
@@ -55,22 +59,11 @@ impl VisitedRooms {
         opened: &Opened<'_>,
     ) -> Result<bool, Rejection> {
         let Some((visited, way, at)) = script.passage() else { return Ok(false) };
-        let steps = self.steps(visited, way);
-        let is_awaited = match steps.get(usize::from(at)) {
-            Some(Step::Expect(expected)) => expected.matches(opened),
-            Some(Step::Reply) => is_reply(arrival),
-            _ => false,
-        };
-        if !is_awaited {
-            return Ok(false);
+        let taken = steps::take(self.steps(visited, way), at, arrival, opened, script)?;
+        if taken > 0 {
+            script.advance(taken);
         }
-        // Here, since the message is gone when the step would have its turn.
-        if let Some(Step::Keep(keeps)) = steps.get(usize::from(at) + 1) {
-            keeps.keep(opened, script)?;
-            script.advance();
-        }
-        script.advance();
-        Ok(true)
+        Ok(taken > 0)
     }
 
     /// The next message of a client on its way into or out of a room. Reports that the client is done, unless
@@ -80,7 +73,7 @@ impl VisitedRooms {
             let steps = self.steps(visited, way);
             match steps.get(usize::from(at)) {
                 Some(Step::Send(message_template)) => {
-                    script.advance();
+                    script.advance(1);
                     return Some(message_template);
                 }
                 Some(_) => return None,

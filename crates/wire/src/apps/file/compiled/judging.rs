@@ -4,9 +4,10 @@
 //! the protocol's answer to a measured message     --> that message's answer
 //! the number of a measured message, and no refusal --> that message's answer or acknowledgement
 //! an id, and a condition of its kind              --> its answer, acknowledgement or copy
-//! a refusal; something to answer or to ignore     --> that
+//! a refusal, or something to answer               --> that
 //! what the opening or a visit waits for           --> a step further; the ids in it are copies: the room's history
 //! what the server says by itself                  --> pushed
+//! something to ignore                             --> nothing
 //! an id, where its kind has no condition          --> its answer or copy
 //! an id, and no condition of its kind fits        --> unmatched: the file does not look for what came
 //! anything else                                   --> unrecognised
@@ -21,7 +22,7 @@ use std::collections::HashSet;
 use super::CompiledApp;
 use crate::app_file::AppFile;
 use crate::apps::file::script::Script;
-use crate::apps::file::steps::{Step, is_reply};
+use crate::apps::file::steps;
 use crate::carried::{Arrival, MessageHint, Opened};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::stamp::{self, Found, Stamp};
@@ -235,8 +236,8 @@ impl CompiledApp {
         PayloadKind::Unknown
     }
 
-    /// Returns whether the opening or a visit waits for this message. If so, takes that step, and keeps what
-    /// the app's file keeps of the message.
+    /// Returns whether the opening or a visit waits for this message. If so, goes a step further, and keeps
+    /// what the app's file keeps of the message.
     ///
     /// # Errors
     /// It lacks what is to be kept of it.
@@ -246,20 +247,9 @@ impl CompiledApp {
         opened: &Opened<'_>,
         script: &mut Script,
     ) -> Result<bool, Rejection> {
-        let is_awaited = match self.open.get(usize::from(script.step)) {
-            Some(Step::Expect(expected)) => expected.matches(opened),
-            Some(Step::Reply) => is_reply(arrival),
-            _ => false,
-        };
-        if !is_awaited {
-            return self.visited_rooms.opens(script, arrival, opened);
-        }
-        if let Some(Step::Keep(keeps)) = self.open.get(usize::from(script.step) + 1) {
-            keeps.keep(opened, script)?;
-            script.step += 1;
-        }
-        script.step += 1;
-        Ok(true)
+        let taken = steps::take(&self.open, script.step, arrival, opened, script)?;
+        script.step += taken;
+        Ok(taken > 0 || self.visited_rooms.opens(script, arrival, opened)?)
     }
 
     /// Keeps how far the client has come, if a payload tells that: once for each.
