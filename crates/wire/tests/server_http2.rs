@@ -225,3 +225,20 @@ fn servers_bound_concurrent_streams() {
     let (all, _, result) = served(&bytes);
     assert_eq!((all, result), (vec![(RST_STREAM, 0, 2001, code(7).to_vec())], Ok(())));
 }
+
+#[test]
+fn occasional_pings_of_clients_are_no_flood() {
+    let (cfg, mut server, mut io) = (ServerConfig::default(), Server::new(), Fake::default());
+    let mut input = |second: u64, bytes: &[u8]| {
+        let on = &mut |_: ServerEvent<'_>| {};
+        server.handle_input(&cfg, second * 1_100_000_000, 0, bytes, &mut io, on)
+    };
+    input(0, &[PREFACE, &settings(&[])].concat()).unwrap();
+    let ping = frame(PING, 0, 0, &[0; 8]);
+    for second in 1..3_000 {
+        input(second, &ping).unwrap();
+    }
+    assert_eq!(input(3_000, &ping.repeat(2_000)), Err(bad(Http2Reason::Flood)));
+    let answered = frames(&io.out).into_iter().filter(|frame| (frame.0, frame.1) == (PING, ACK)).count();
+    assert!((3_900..4_100).contains(&answered), "{answered}");
+}

@@ -36,9 +36,6 @@ use crate::ws::upgrade::{self, Key};
 const STREAM: StreamId = 0;
 /// The stream of HTTP/2 that is the tunnel: the first of a client (RFC 9113 §5.1.1).
 const TUNNEL: u32 = 1;
-/// The time over which frames that only make work are counted: a server that asks every second whether the
-/// client is there is no flood.
-const CALM_NS: u64 = 1_000_000_000;
 
 /// Fields that an upgrade of HTTP/1.1 has, and a CONNECT says otherwise, or not at all (RFC 8441 §5).
 const OF_UPGRADES: [&str; 4] = ["host", "upgrade", "connection", "sec-websocket-key"];
@@ -67,8 +64,6 @@ pub(super) struct Tunnel {
     said: Outgoing,
     /// More of that waits than is kept.
     is_overfull: bool,
-    /// Since when frames that only make work are counted.
-    calm_since_ns: u64,
     /// The client inside asks for no upgrade: with its request it has said all.
     only_asks: bool,
 }
@@ -138,7 +133,6 @@ impl Tunnel {
             connection,
             said: Outgoing::default(),
             is_overfull: false,
-            calm_since_ns: 0,
             only_asks: cfg.is_over_requests(),
         }
     }
@@ -215,17 +209,12 @@ impl Tunnel {
         io: &mut impl Io,
         inside: &mut impl TunnelUser,
     ) -> Result<(), Failure> {
-        // A tunnel may idle for hours with nothing but pings: there they are no flood.
-        if now_ns.saturating_sub(self.calm_since_ns) > CALM_NS {
-            self.connection.welcome();
-            self.calm_since_ns = now_ns;
-        }
         // Apart, because a frame that came in pieces lies in there while it is handled.
         let mut frames = std::mem::take(&mut self.frames);
         while !matches!(self.state, State::Failed | State::Left) {
             let handled = match frames.next(&mut input) {
                 Ok(None) => break,
-                Ok(Some(frame)) => self.handle_frame(cfg, frame, io, inside),
+                Ok(Some(frame)) => self.handle_frame(cfg, now_ns, frame, io, inside),
                 Err(failure) => Err(failure),
             };
             if let Err(failure) = handled {
@@ -244,11 +233,12 @@ impl Tunnel {
     fn handle_frame(
         &mut self,
         cfg: &Config,
+        now_ns: u64,
         frame: Frame<'_>,
         io: &mut impl Io,
         inside: &mut impl TunnelUser,
     ) -> Result<(), Failure> {
-        match self.connection.handle_frame(frame, &cfg.options().limits, io.out(STREAM))? {
+        match self.connection.handle_frame(frame, &cfg.options().limits, now_ns, io.out(STREAM))? {
             // Before, the tunnel has no window that could change.
             ConnectionEvent::Settings { more } if self.state != State::Greeting => {
                 self.sending.grow(more).map_err(bad)

@@ -27,10 +27,13 @@ pub(crate) const CLIENT_WINDOW: u32 = (1 << 30) - 1;
 /// its bounds, too.
 pub(crate) const SERVER_WINDOW: u32 = 1 << 20;
 
-/// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518),
-/// resets of streams that are over. A request that is reset at once (CVE-2023-44487) makes as much work here
-/// for its sender.
+/// Most frames in a row, within [`CALM_NS`], that only make work: settings and pings (CVE-2019-9512, -9515),
+/// empty data (-9518), resets of streams that are over. A request that is reset at once (CVE-2023-44487) makes
+/// as much work here for its sender.
 const IDLE_FRAMES_MAX: u32 = 1000;
+/// The time over which these are counted: a peer that asks every second whether the other is there is no
+/// flood, and a connection may idle for hours with nothing but pings.
+const CALM_NS: u64 = 1_000_000_000;
 /// Most frames that continue one block (CVE-2024-27316). The block's bytes are bounded as well, like any
 /// head's.
 const CONTINUATIONS_MAX: u32 = 32;
@@ -91,6 +94,8 @@ pub(crate) struct Connection {
     pub(crate) decoder: Decoder,
     continued: Option<Continued>,
     idle_frames: u32,
+    /// Since when these are counted.
+    idle_since_ns: u64,
 }
 
 /// A block of fields whose rest is to come.
@@ -129,6 +134,7 @@ impl Connection {
             decoder: Decoder::default(),
             continued: None,
             idle_frames: 0,
+            idle_since_ns: 0,
         }
     }
 }
@@ -200,8 +206,13 @@ impl Connection {
         &mut self,
         frame: Frame<'a>,
         limits: &Limits,
+        now_ns: u64,
         out: &mut Vec<u8>,
     ) -> Result<ConnectionEvent<'a>, Failure> {
+        if now_ns.saturating_sub(self.idle_since_ns) > CALM_NS {
+            self.idle_frames = 0;
+            self.idle_since_ns = now_ns;
+        }
         let Frame { kind, stream, payload, .. } = frame;
         // Nothing of any stream may come between the parts of a block (§6.10): the decoder's table would be
         // in doubt.

@@ -195,7 +195,7 @@ impl Http2 {
         io: &mut impl Io,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
-        match self.connection.handle_frame(frame, &cfg.limits, io.out(0))? {
+        match self.connection.handle_frame(frame, &cfg.limits, now_ns, io.out(0))? {
             ConnectionEvent::Head { stream, block, ends } => {
                 self.handle_head(cfg, now_ns, (stream, ends), &block, io, on)
             }

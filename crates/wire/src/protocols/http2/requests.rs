@@ -171,7 +171,7 @@ impl Requests {
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let limits = &link.common.options().limits;
-        match self.connection.handle_frame(frame, limits, link.io.out(STREAM))? {
+        match self.connection.handle_frame(frame, limits, link.now_ns, link.io.out(STREAM))? {
             ConnectionEvent::Settings { more } => self.handle_settings(link, more, on),
             ConnectionEvent::Head { stream, block, ends } => self.handle_head(link, stream, &block, ends, on),
             ConnectionEvent::Data { stream, data, taken, ends } => {
