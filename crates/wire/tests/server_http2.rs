@@ -1,6 +1,6 @@
 //! The server role over HTTP/2: answers, refusals, and frames that break the rules.
 
-use wire::{AnswerPart, Failure, Http2Reason, Server, ServerConfig, ServerEvent};
+use wire::{AnswerPart, Failure, Gate, Http2Reason, Server, ServerConfig, ServerEvent};
 
 use crate::common::http2::*;
 use crate::common::{Fake, Happened, serve};
@@ -47,6 +47,16 @@ fn servers_answer_complete_requests() {
         let (all, requested, _) = served(&frame(HEADERS, WHOLE, 1, &request(GET, path)));
         assert_eq!((&all[0], requested), (&(RST_STREAM, 0, 1, code(13).to_vec()), 0), "{path}");
     }
+}
+
+#[test]
+fn closed_gates_challenge_their_clients() {
+    let gate = Gate { login: false, jwt: Some("sesame".into()) };
+    let cfg = ServerConfig { gate, ..ServerConfig::default() };
+    let ask = frame(HEADERS, WHOLE, 1, &request(0x82, "/events"));
+    let all = frames(&serve(&cfg, &[PREFACE, &settings(&[]), &ask].concat()).out);
+    let refused = b"\x08\x03401\x0f\x0d\x010\x0f\x2e\x06Bearer".to_vec();
+    assert_eq!(all.last(), Some(&(HEADERS, WHOLE, 1, refused)));
 }
 
 #[test]

@@ -77,8 +77,8 @@ struct PendingRequest {
 /// Answers to a request.
 #[derive(Debug)]
 enum Answer {
-    /// An empty answer, with the methods that it would take where it takes others only.
-    Bare(u16, Option<&'static str>),
+    /// An empty answer, with a field that belongs to its status.
+    Bare(u16, Option<(&'static str, &'static str)>),
     /// A complete answer, as it would be over HTTP/1.1.
     Whole(Vec<u8>),
     /// Whatever its session says.
@@ -332,10 +332,12 @@ impl Http2 {
             false => PlainAnswer::Status(401),
         };
         let answer = match answer {
+            // It must say how to be let in (RFC 9110 §15.5.2).
+            PlainAnswer::Status(401) => Answer::Bare(401, Some(("www-authenticate", "Bearer"))),
             PlainAnswer::Status(status) => Answer::Bare(status, None),
             // A client that wants the body back asks over HTTP/1.1.
             PlainAnswer::Echo(..) => Answer::Bare(200, None),
-            PlainAnswer::Methods(status, methods) => Answer::Bare(status, Some(methods)),
+            PlainAnswer::Methods(status, methods) => Answer::Bare(status, Some(("allow", methods))),
             PlainAnswer::Whole(answer) => Answer::Whole(answer),
             PlainAnswer::OfSession(request) if request.is_alone() => Answer::OfSession(request),
             PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
@@ -379,10 +381,10 @@ impl Http2 {
     ) {
         let Some(PendingRequest { stream, answer, sending, .. }) = self.asked.remove(at) else { return };
         match answer {
-            Answer::Bare(status, allow) => {
+            Answer::Bare(status, field) => {
                 let date = cfg.date(now_ns).value();
                 let date = date.as_ref().map(|date| &date[..]);
-                let write = |out: &mut Vec<u8>| hpack::write_answer(status, allow, date, out);
+                let write = |out: &mut Vec<u8>| hpack::write_answer(status, field, date, out);
                 connection::put_head(stream, true, write, io.out(0));
             }
             Answer::Whole(answer) => {

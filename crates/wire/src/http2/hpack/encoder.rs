@@ -13,7 +13,6 @@ pub(crate) const TABLE_BYTES: u32 = 4096;
 
 /// The static entries of what an answer has.
 const STATUS: u32 = 8;
-const ALLOW: u32 = 22;
 const CONTENT_LENGTH: u32 = 28;
 const DATE: u32 = 33;
 
@@ -211,9 +210,8 @@ fn write_filled(text: &Template, filling: &Filling<'_>, out: &mut Vec<u8>) {
     out.splice(start..=start, length);
 }
 
-/// Appends the block of an answer without a body, with the methods that it would take where it takes others
-/// only.
-pub(crate) fn write_answer(status: u16, allow: Option<&str>, date: Option<&[u8]>, out: &mut Vec<u8>) {
+/// Appends the block of an answer without a body, with a field that belongs to its status.
+pub(crate) fn write_answer(status: u16, field: Option<(&str, &str)>, date: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(status).as_bytes();
     match status {
@@ -224,8 +222,10 @@ pub(crate) fn write_answer(status: u16, allow: Option<&str>, date: Option<&[u8]>
     if !matches!(status, 204 | 304) {
         write_known(CONTENT_LENGTH, b"0", out);
     }
-    if let Some(methods) = allow {
-        write_known(ALLOW, methods.as_bytes(), out);
+    if let Some((name, value)) = field {
+        let (_, known) = table::find(name, None);
+        write_name(literal(false), 4, name, known, out);
+        write_text(value.as_bytes(), out);
     }
     if let Some(date) = date {
         write_known(DATE, date, out);
@@ -308,14 +308,14 @@ mod tests {
 
     #[test]
     fn an_answer_says_its_status_and_when() {
-        for (status, allow, date, fields) in [
+        for (status, field, date, fields) in [
             (200, None, None, ":status=200 content-length=0 "),
             (404, None, Some(&b"now"[..]), ":status=404 content-length=0 date=now "),
-            (405, Some("GET"), None, ":status=405 content-length=0 allow=GET "),
+            (405, Some(("allow", "GET")), None, ":status=405 content-length=0 allow=GET "),
             (204, None, None, ":status=204 "),
         ] {
             let mut out = Vec::new();
-            write_answer(status, allow, date, &mut out);
+            write_answer(status, field, date, &mut out);
             assert_eq!(decoded(&mut Decoder::default(), &out), fields);
         }
     }
