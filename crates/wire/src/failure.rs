@@ -160,9 +160,17 @@ pub enum HttpReason {
     Coding,
     /// A chunk out of shape (RFC 9112 §7.1).
     Chunk,
+    /// Bytes behind the end of an answer, and no other answer (RFC 9112 §6.3): its length is too small, or it
+    /// is one without a body.
+    Surplus,
 }
 
 impl Failure {
+    /// The failure of a connection with bytes on it that are no answer: surplus if it `has_answered` before.
+    pub(crate) fn unasked(has_answered: bool) -> Failure {
+        if has_answered { Failure::BadHttp(HttpReason::Surplus) } else { Failure::NotHttp }
+    }
+
     /// The error code for a peer over HTTP/2 (RFC 9113 §7); `None` if it knows, or hears nothing any more.
     pub(crate) fn goodbye_code(self) -> Option<ErrorCode> {
         match self {
@@ -324,6 +332,9 @@ impl HttpReason {
             HttpReason::TransferEncoding => "Transfer-Encoding",
             HttpReason::Coding => "a transfer coding that is not understood",
             HttpReason::Chunk => "a chunk",
+            HttpReason::Surplus => {
+                "bytes behind an answer: its Content-Length is too small, or it may have no body"
+            }
         }
     }
 }

@@ -293,7 +293,11 @@ fn a_connection_that_never_answered_loses_the_client() {
                 continue;
             }
             assert_eq!(result, Ok(()), "{answer}");
-            let broken = if answer.is_empty() { vec![] } else { vec![Event::Broken(failure)] };
+            let behind = match failure {
+                Failure::NotHttp => Failure::BadHttp(HttpReason::Surplus),
+                other => other,
+            };
+            let broken = if answer.is_empty() { vec![] } else { vec![Event::Broken(behind)] };
             assert_eq!(world.answered(), (vec![0], broken), "{answer}");
             world.open();
             let result = world.receive(answer).and_then(|()| world.eof());
@@ -393,6 +397,20 @@ fn nobody_asked_for_it() {
     world.receive(OK).unwrap();
     world.receive("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n").unwrap();
     assert_eq!(world.receive(OK), Ok(()), "the connection is over");
+}
+
+#[test]
+fn bytes_behind_an_answer_are_surplus() {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd";
+    for (asked, step) in [(1, 1), (1, answer.len()), (2, 1), (2, answer.len())] {
+        let mut world = World::new(HttpOptions { pipelining: 2, ..HttpOptions::default() });
+        world.send(0..asked);
+        for portion in answer.as_bytes().chunks(step) {
+            world.receive(std::str::from_utf8(portion).unwrap()).unwrap();
+        }
+        let surplus = Failure::BadHttp(HttpReason::Surplus);
+        assert_eq!(world.answered(), (vec![0], vec![Event::Broken(surplus)]), "{asked} by {step}");
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //! recorded between socket.io 4.8 and its client.
 
 use secret::Secret;
-use wire::{BadOption, Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
+use wire::{
+    BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Options, Role, Settings, Value,
+};
 
 use crate::common::user::User;
 use crate::common::*;
@@ -301,7 +303,7 @@ fn hostile_messages_are_counted() {
     let too_large = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(user.handle(SENDING, too_large), Err(Failure::HttpStatus(413)));
     let mut user = User::polling();
-    assert_eq!(user.handle(SENDING, b"what?"), Err(Failure::NotHttp));
+    assert_eq!(user.handle(SENDING, b"what?"), Err(Failure::BadHttp(HttpReason::Surplus)));
     let mut user = User::polling();
     let endless =
         format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(user.cfg.options().limits.message_bytes_max + 1));

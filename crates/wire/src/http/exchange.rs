@@ -143,7 +143,7 @@ impl Exchange {
             }
             // Nothing was asked, so nothing may be answered: it could only be taken for the next request's
             // answer.
-            State::Idle if !input.is_empty() => return Err(Failure::NotHttp),
+            State::Idle if !input.is_empty() => return Err(Failure::unasked(self.is_proven)),
             _ => return Ok(None),
         }
         // An answer may last as long as its session: what has a limit is each message in it, and the

@@ -45,6 +45,8 @@ pub struct HeadReader {
     lines: u32,
     /// How much of [`RESPONSE_START`] is in.
     started: u8,
+    /// True if it has read a head before.
+    is_behind: bool,
     held: Vec<u8>,
 }
 
@@ -58,7 +60,7 @@ impl HeadReader {
         input: &mut &'i [u8],
     ) -> Result<Option<(&'s [u8], usize)>, Failure> {
         if self.state == State::Whole {
-            *self = HeadReader::default();
+            *self = HeadReader { is_behind: true, ..HeadReader::default() };
         }
         if expect == Expect::Request {
             self.skip_empty_lines(input);
@@ -113,7 +115,7 @@ impl HeadReader {
             next += 1;
             if let Some(must) = must {
                 if b != must {
-                    return Err(Failure::NotHttp);
+                    return Err(Failure::unasked(self.is_behind));
                 }
                 self.started += 1;
             }
@@ -188,6 +190,15 @@ mod tests {
             }
         }
         Ok(None)
+    }
+
+    #[test]
+    fn bytes_behind_an_answer_are_surplus() {
+        let mut reader = HeadReader::default();
+        let mut input = &b"HTTP/1.1 200 OK\r\n\r\nSSH"[..];
+        let mut read =
+            || reader.read(Expect::Response, &Limits::default(), &mut input).map(|head| head.is_some());
+        assert_eq!((read(), read()), (Ok(true), Err(Failure::BadHttp(HttpReason::Surplus))));
     }
 
     #[test]

@@ -247,7 +247,9 @@ mod tests {
             assert!(input.is_empty());
         }
         // In the middle of a head it is no head.
-        for (mut input, expected) in [(&b"HT"[..], Ok(None)), (&answer[..], Err(Failure::NotHttp))] {
+        for (mut input, expected) in
+            [(&b"HT"[..], Ok(None)), (&answer[..], Err(Failure::BadHttp(HttpReason::Surplus)))]
+        {
             assert_eq!(responses.next(&Limits::default(), true, &mut input), expected);
         }
     }

@@ -234,7 +234,7 @@ impl Requests {
         match self.under_way {
             0 if input.is_empty() => Ok(None),
             // It was not asked for.
-            0 => Err(Failure::NotHttp),
+            0 => Err(Failure::unasked(self.has_answered)),
             _ => {
                 let (before, is_head) = (input.len(), link.parts.http.method == "HEAD");
                 let limits = &link.common.options().limits;
