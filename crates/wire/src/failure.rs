@@ -32,6 +32,8 @@ pub enum Failure {
     HeadTooLarge,
     /// A body above [`Limits::body_bytes_max`](crate::Limits::body_bytes_max).
     BodyTooLarge,
+    /// The server has set more cookies than a request has room for.
+    TooManyCookies,
     /// The answer to a request of the login has another status than was expected.
     LoginRefused {
         /// The request's number, from 0.
@@ -204,6 +206,7 @@ impl Failure {
             Failure::GoAway(_) => "http2_goaway",
             Failure::HeadTooLarge => "head_too_large",
             Failure::BodyTooLarge => "body_too_large",
+            Failure::TooManyCookies => "too_many_cookies",
             Failure::LoginRefused { .. } => "login_refused",
             Failure::LoginNoMatch { .. } => "login_no_match",
             Failure::LoginEncoded { .. } => "login_encoded",
@@ -244,6 +247,9 @@ impl fmt::Display for Failure {
             Failure::GoAway(code) => write!(f, "the peer ended the connection with {code}"),
             Failure::HeadTooLarge => f.write_str("an HTTP head above 16 KiB, or of more than 100 fields"),
             Failure::BodyTooLarge => f.write_str("an HTTP body above 1 MiB"),
+            Failure::TooManyCookies => {
+                f.write_str("the server has set cookies of more than 16 KiB in all: no request has room for them")
+            }
             Failure::LoginRefused { status, .. } => write!(f, "the login was answered with HTTP {status}"),
             Failure::LoginNoMatch { .. } => {
                 f.write_str("a value that is to be kept is not in the login's answer")

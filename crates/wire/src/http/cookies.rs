@@ -57,10 +57,10 @@ impl Cookies {
         Cookies((!all.is_empty()).then(|| all.join(BETWEEN).into()))
     }
 
-    /// Takes in what an answer sets. [`Failure::HeadTooLarge`] if no request has room for it.
+    /// Takes in what an answer sets. [`Failure::TooManyCookies`] if no request has room for it.
     pub(crate) fn handle_all(&mut self, fields: &Fields<'_>) -> Result<(), Failure> {
         let fits = fields.all("set-cookie").all(|set| self.handle(set));
-        fits.then_some(()).ok_or(Failure::HeadTooLarge)
+        fits.then_some(()).ok_or(Failure::TooManyCookies)
     }
 
     /// Takes in one `Set-Cookie`. False, and nothing done, if there are too many. Malformed cookies are
@@ -211,8 +211,11 @@ mod tests {
     #[test]
     fn there_is_an_end_to_them() {
         let mut jar = cookies(&["a=1"]);
-        assert!(!jar.handle(format!("b={}", "x".repeat(COOKIES_BYTES_MAX)).as_bytes()));
+        let large = format!("b={}", "x".repeat(COOKIES_BYTES_MAX));
+        assert!(!jar.handle(large.as_bytes()));
         assert_eq!(jar, cookies(&["a=1"]));
+        let list = vec![httparse::Header { name: "Set-Cookie", value: large.as_bytes() }];
+        assert_eq!(jar.handle_all(&Fields { list }), Err(Failure::TooManyCookies));
     }
 
     #[test]
