@@ -69,7 +69,7 @@ pub fn choose(fields: &Fields<'_>, options: Option<DeflateOptions>) -> Result<Op
         if let Some(options) = options
             && agreed.is_none()
             && name.eq_ignore_ascii_case(NAME.as_bytes())
-            && let Some(mut met) = read_params(&params, true)
+            && let Some(mut met) = read_params(&params, Side::Offer)
         {
             // A server may always forget, and may ask the client to (§7.1.1).
             met.server_no_context_takeover |= options.no_context_takeover;
@@ -89,7 +89,7 @@ pub fn accept(fields: &Fields<'_>, offered: Option<DeflateOptions>) -> Result<Op
     let (name, params) = split(member)?;
     let options = offered.filter(|_| members.next().is_none() && name.eq_ignore_ascii_case(NAME.as_bytes()));
     let options = options.ok_or(Malformed)?;
-    let mut agreed = read_params(&params, false).ok_or(Malformed)?;
+    let mut agreed = read_params(&params, Side::Answer).ok_or(Malformed)?;
     // A client forgets as it has announced, whether or not the server repeats it (§7.1.1.2).
     agreed.client_no_context_takeover |= options.no_context_takeover;
     Ok(Some(agreed))
@@ -102,9 +102,16 @@ fn split(member: &[u8]) -> Result<(&[u8], Vec<Param<'_>>), Malformed> {
     if fields::is_token(name) { Ok((name, params)) } else { Err(Malformed) }
 }
 
+/// Sides of the negotiation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Offer,
+    Answer,
+}
+
 /// The parameters of an offer or an answer, each at most once (§7.1); `None` when they are not as they must
 /// be. Only an offer may name `client_max_window_bits` without a value.
-fn read_params(params: &[Param<'_>], is_offer: bool) -> Option<Agreed> {
+fn read_params(params: &[Param<'_>], of: Side) -> Option<Agreed> {
     let mut agreed = Agreed {
         server_no_context_takeover: false,
         client_no_context_takeover: false,
@@ -120,7 +127,7 @@ fn read_params(params: &[Param<'_>], is_offer: bool) -> Option<Agreed> {
             (b"client_no_context_takeover", None) => agreed.client_no_context_takeover = true,
             (b"server_max_window_bits", Some(value)) => agreed.server_max_window_bits = bits(value)?,
             (b"client_max_window_bits", Some(value)) => agreed.client_max_window_bits = bits(value)?,
-            (b"client_max_window_bits", None) if is_offer => {}
+            (b"client_max_window_bits", None) if of == Side::Offer => {}
             _ => return None,
         }
     }
