@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::fields::{self, Fields};
 use crate::failure::Failure;
 
@@ -12,6 +14,15 @@ pub(crate) const COOKIES_BYTES_MAX: usize = 16 << 10;
 
 /// The separator of two.
 const BETWEEN: &str = "; ";
+
+/// Places of cookies in a head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum CookiePlace {
+    /// A field of their own.
+    OwnField,
+    /// Behind others, in a field that is there.
+    Behind,
+}
 
 /// The cookies a client sends back: `a=1; b=2`.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -93,17 +104,19 @@ impl Cookies {
         self.all().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Appends all cookies but the ones named in `but`: as a field, if there are any, or behind the cookies
-    /// of a field that is there.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, but: &[String], is_behind: bool) {
-        let mut before = if is_behind { BETWEEN } else { "Cookie: " };
+    /// Appends all cookies but the ones named in `but`, if there are any.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, but: &[String], place: CookiePlace) {
+        let mut before = match place {
+            CookiePlace::OwnField => "Cookie: ",
+            CookiePlace::Behind => BETWEEN,
+        };
         let length = out.len();
         for pair in self.pairs().filter(|pair| !but.iter().any(|name| name == name_of(pair))) {
             out.extend_from_slice(before.as_bytes());
             out.extend_from_slice(pair.as_bytes());
             before = BETWEEN;
         }
-        if !is_behind && out.len() > length {
+        if place == CookiePlace::OwnField && out.len() > length {
             out.extend_from_slice(b"\r\n");
         }
     }
@@ -152,6 +165,7 @@ fn is_over<'a>(attributes: impl Iterator<Item = &'a str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::CookiePlace::{Behind, OwnField};
     use super::*;
 
     fn cookies(set: &[&str]) -> Cookies {
@@ -160,20 +174,20 @@ mod tests {
         cookies
     }
 
-    fn written(cookies: &Cookies, but: &[String], is_behind: bool) -> String {
+    fn written(cookies: &Cookies, but: &[String], place: CookiePlace) -> String {
         let mut out = Vec::new();
-        cookies.write(&mut out, but, is_behind);
+        cookies.write(&mut out, but, place);
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn set_cookies_are_sent_back() {
         let jar = cookies(&["sid=s%3Aab.c=; Path=/; HttpOnly", "theme = dark ;SameSite=Lax", "sid=2"]);
-        assert_eq!(written(&jar, &[], false), "Cookie: theme=dark; sid=2\r\n");
-        assert_eq!(written(&jar, &["sid".into()], false), "Cookie: theme=dark\r\n");
-        assert_eq!(written(&jar, &["sid".into()], true), "; theme=dark");
+        assert_eq!(written(&jar, &[], OwnField), "Cookie: theme=dark; sid=2\r\n");
+        assert_eq!(written(&jar, &["sid".into()], OwnField), "Cookie: theme=dark\r\n");
+        assert_eq!(written(&jar, &["sid".into()], Behind), "; theme=dark");
         assert_eq!((jar.get("sid"), jar.get("si"), jar.get("theme")), (Some("2"), None, Some("dark")));
-        assert_eq!(written(&jar, &["sid".into(), "theme".into()], false), "");
+        assert_eq!(written(&jar, &["sid".into(), "theme".into()], OwnField), "");
         assert_eq!(format!("{jar:?}"), "2 cookies");
     }
 
@@ -192,17 +206,17 @@ mod tests {
     #[test]
     fn age_goes_before_date() {
         let jar = cookies(&["a=1", "b=2", "a=3; Expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=60"]);
-        assert_eq!(written(&jar, &[], false), "Cookie: b=2; a=3\r\n");
+        assert_eq!(written(&jar, &[], OwnField), "Cookie: b=2; a=3\r\n");
         let past =
             cookies(&["a=1", "a=; expires=Tue, 12-Oct-1999 07:00:00 GMT", "b=; Expires=Fri, 31 Dec 2199"]);
-        assert_eq!(written(&past, &[], false), "Cookie: b=\r\n");
+        assert_eq!(written(&past, &[], OwnField), "Cookie: b=\r\n");
     }
 
     #[test]
     fn deleted_cookies_are_gone_and_nonsense_ignored() {
         let gone = "a=; expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0; Path=/";
         let jar = cookies(&["a=1", "b=2", gone, "b=3; Max-Age=0", "c=; Max-Age=60"]);
-        assert_eq!(written(&jar, &[], false), "Cookie: c=\r\n");
+        assert_eq!(written(&jar, &[], OwnField), "Cookie: c=\r\n");
         for nonsense in ["", "a", "=b", "a b=c", "a=b\u{7}c", ";a=b"] {
             assert_eq!(cookies(&[nonsense]), Cookies::NONE, "{nonsense:?}");
         }

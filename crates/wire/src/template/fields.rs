@@ -1,7 +1,7 @@
 //! The field lines of a request's head.
 
 use super::pieces::{Piece, Template};
-use crate::http::cookies;
+use crate::http::cookies::{self, CookiePlace};
 
 impl Template {
     /// A line for each of these fields.
@@ -18,12 +18,12 @@ impl Template {
         let mut fields = fields.to_vec();
         let given = fields.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
         let Some((_, value)) = given else {
-            let cookies = Piece::Cookies { but: Vec::new(), is_behind: false };
+            let cookies = Piece::Cookies { but: Vec::new(), place: CookiePlace::OwnField };
             return Template::of_fields(&fields).hole(cookies);
         };
         let sample = String::from_utf8_lossy(&value.sample()).into_owned();
         let but = cookies::names(&sample).map(str::to_owned).collect();
-        *value = std::mem::take(value).hole(Piece::Cookies { but, is_behind: true });
+        *value = std::mem::take(value).hole(Piece::Cookies { but, place: CookiePlace::Behind });
         Template::of_fields(&fields)
     }
 }

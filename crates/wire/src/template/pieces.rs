@@ -10,7 +10,7 @@ use super::kept::Kept;
 use super::quoting::Quoting;
 use super::table::Table;
 use super::uuid;
-use crate::http::cookies::Cookies;
+use crate::http::cookies::{CookiePlace, Cookies};
 use crate::json::extend_decimal;
 use crate::stamp::{self, Lag, Stamp, padding};
 
@@ -90,7 +90,7 @@ pub(crate) enum Piece {
     /// The client's cookies, except the ones named in `but`: as a field of a head, or behind others in one.
     Cookies {
         but: Vec<String>,
-        is_behind: bool,
+        place: CookiePlace,
     },
     /// A computed value.
     Function(Box<Function<Template>>),
@@ -394,7 +394,7 @@ impl Piece {
                 // Where it is asked for before it is there, it is nothing.
                 quoting.write(out, context.kept.values.get(*value).as_bytes());
             }
-            Piece::Cookies { but, is_behind } => context.cookies.write(out, but, *is_behind),
+            Piece::Cookies { but, place } => context.cookies.write(out, but, *place),
             Piece::Function(function) => {
                 let filled = |of: &Template| {
                     let mut text = Vec::new();
