@@ -115,6 +115,17 @@ impl Connection {
         self.link.unsent_bytes() + self.session.unsent_bytes(stream)
     }
 
+    /// Returns whether a fault lets nothing more out to the client or in from it.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.faults.as_ref().is_some_and(|client| client.silent)
+    }
+
+    /// The time when the session has something to do: none once nothing may be added to the output.
+    pub(crate) fn session_timeout_ns(&self) -> Option<u64> {
+        let is_over = self.is_silent() || matches!(self.phase, Phase::Closing | Phase::Lingering);
+        if is_over { None } else { self.session.poll_timeout() }
+    }
+
     /// Handles that a request was answered, or that a session was asked to answer it. A connection without
     /// further requests is idle from then on.
     pub(crate) fn handle_answered(&mut self, is_asked: bool, idle_until_ns: u64) {

@@ -311,7 +311,7 @@ impl Worker {
     fn arm(&mut self, key: usize) {
         let token = self.token_of(key);
         let connection = &mut self.connections[key];
-        let next_ns = connection.deadline_ns.min(connection.session.poll_timeout().unwrap_or(NEVER_NS));
+        let next_ns = connection.deadline_ns.min(connection.session_timeout_ns().unwrap_or(NEVER_NS));
         // A later deadline needs no entry: the one that is there comes up first, finds nothing due, and
         // arms again.
         if next_ns < connection.timer_ns {
@@ -355,7 +355,7 @@ impl Worker {
             }
             return self.close(key);
         }
-        if connection.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns) {
+        if connection.session_timeout_ns().is_some_and(|at_ns| at_ns <= self.now_ns) {
             self.handle_session_timeout(key);
         }
         // The session may have ended it.

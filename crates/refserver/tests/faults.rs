@@ -8,6 +8,7 @@ use crate::common::*;
 use refserver::faults::{
     CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time, Wave,
 };
+use wire::Settings;
 
 fn serve(faults: Faults) -> Running {
     Running::with(|options| options.faults = Some(faults))
@@ -129,6 +130,37 @@ fn faulty_connections_end_at_their_message() {
     assert_eq!(frame, [0x88, 2, 0x03, 0xe9], "a close with 1001");
     mute.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     assert_eq!(mute.read(&mut [0; 9]).unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn muted_clients_get_no_heartbeats() {
+    const INTERVAL: Duration = Duration::from_millis(50);
+    let endings = vec![Ending { how: CloseMethod::Mute, who: Selector::All, at: 0 }];
+    let server = Running::with(|options| {
+        let interval_ns = INTERVAL.as_nanos() as u64;
+        options.protocol.settings = Settings::default().with("cable-ping-interval", interval_ns);
+        options.faults = Some(Faults { endings, ..Faults::default() });
+    });
+    let mut client = server.connect();
+    let offer = "\r\nSec-WebSocket-Protocol: actioncable-v1-json\r\n\r\n";
+    let request = upgrade_request().replace("/ws", "/cable").replace("\r\n\r\n", offer);
+    client.write_all(request.as_bytes()).unwrap();
+    assert!(read_head(&mut client).starts_with("HTTP/1.1 101 "));
+    let identifier = r#""identifier":"{\"channel\":\"BenchmarkChannel\"}""#;
+    let subscribe = format!(r#"{{"command":"subscribe",{identifier}}}"#);
+    let data = r#""data":"{\"action\":\"echo\",\"payload\":{}}""#;
+    let echo = format!(r#"{{"command":"message",{identifier},{data}}}"#);
+    for text in [subscribe, echo] {
+        client.write_all(&frame(TEXT, text.as_bytes())).unwrap();
+    }
+    client.set_read_timeout(Some(4 * INTERVAL)).unwrap();
+    let start = Instant::now();
+    // The greeting, the confirmation, and pings until the echo is due.
+    while try_read_frame(&mut client).is_ok() {
+        assert!(start.elapsed() < PATIENCE, "never mute");
+    }
+    assert_eq!(server.finish().faults["mute"], 1);
+    assert!(!matches!(client.read(&mut [0]), Ok(1)), "a close");
 }
 
 #[test]

@@ -101,7 +101,10 @@ impl Worker {
         self.listeners.clear();
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
-            if self.connections[key].is_upgraded && self.connections[key].phase == Phase::Open {
+            if self.connections[key].is_silent() {
+                // As if the machine were gone, also now.
+                self.close(key);
+            } else if self.connections[key].is_upgraded && self.connections[key].phase == Phase::Open {
                 // Out of its rooms first, so that nothing is broadcast to it behind the close.
                 self.part(key);
                 self.call(key, Call::Close(GOING_AWAY));

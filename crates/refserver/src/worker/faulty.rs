@@ -161,7 +161,7 @@ impl Worker {
     /// Returns whether a client is there, and can be sent messages.
     fn hears(&self, key: usize) -> bool {
         let connection = &self.connections[key];
-        connection.phase == Phase::Open && connection.faults.as_ref().is_some_and(|client| !client.silent)
+        connection.phase == Phase::Open && connection.faults.is_some() && !connection.is_silent()
     }
 
     fn active_faults(&mut self) -> &mut WorkerFaults {

@@ -46,7 +46,7 @@ impl Buffers {
 impl Worker {
     /// Sends a session's answer.
     pub(super) fn send_output(&mut self, key: usize, output: &[u8]) {
-        if output.is_empty() {
+        if output.is_empty() || self.connections[key].is_silent() {
             return;
         }
         let connection = &mut self.connections[key];
