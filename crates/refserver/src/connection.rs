@@ -54,6 +54,8 @@ pub(crate) struct Connection {
     /// The record of the client's faults, once the connection is upgraded and if the server has faults.
     pub(crate) faults: Option<Box<ClientFaults>>,
     pub(crate) phase: Phase,
+    /// True while a request of the connection for a session waits for its turn.
+    pub(crate) is_asked: bool,
     /// True if there was something to read while reading was held back.
     pub(crate) unread: bool,
     /// True if the connection is going to be read without an event.
@@ -83,6 +85,7 @@ impl Connection {
             windowed: None,
             faults: None,
             phase: Phase::Fresh,
+            is_asked: false,
             unread: false,
             is_unfinished: false,
             deadline_ns,

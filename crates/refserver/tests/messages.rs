@@ -121,13 +121,24 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn a_request_is_answered_after_a_half_close() {
-    let server = Running::with(|_| {});
-    let mut client = server.connect();
-    client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-    client.shutdown(Shutdown::Write).unwrap();
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let server = Running::with(|options| options.threads = 2);
+    let requests = [
+        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 1),
+        ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 1),
+        ("POST /publish/lobby HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 1),
+        // Sessions are kept at either thread.
+        ("GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n\r\n", 8),
+    ];
+    for (request, times) in requests {
+        for _ in 0..times {
+            let mut client = server.connect();
+            client.write_all(request.as_bytes()).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 20"), "{request}: {answer}");
+        }
+    }
 }
 
 #[test]

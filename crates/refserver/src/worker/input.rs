@@ -224,6 +224,10 @@ impl Worker {
     }
 
     fn handle_eof(&mut self, key: usize) {
+        // The end stays to be read: behind the answer, in the next turn.
+        if self.connections[key].is_asked {
+            return self.read_later(key);
+        }
         match self.connections[key].phase {
             Phase::Fresh | Phase::Open | Phase::Idle => {
                 self.call(key, Call::Eof);
@@ -327,6 +331,7 @@ impl Worker {
         let connection = &mut self.connections[key];
         // A WebSocket has one as often as it is asked.
         let requests: Vec<_> = (0..verdict.asked).filter_map(|_| connection.session.take_request()).collect();
+        connection.is_asked |= !requests.is_empty();
         let is_beginning = requests.first().is_some_and(|(_, request)| request.is_beginning());
         // A request whose body is on its way has the time that it had.
         if verdict.answered && !is_beginning {

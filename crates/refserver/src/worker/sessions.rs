@@ -109,6 +109,7 @@ impl Worker {
 
     fn handle_request(&mut self, token: u64, stream: u32, request: SessionRequest) {
         let Some(key) = self.find(token) else { return };
+        self.connections[key].is_asked = false;
         if request.is_for_metrics() {
             return self.answer_metrics(key, request);
         }
@@ -161,6 +162,7 @@ impl Worker {
             return self.fail(key, ErrorKind::of(&error));
         }
         self.arm(key);
+        self.connections[key].is_asked = true;
         self.moved_in.push((token, 0, request));
     }
 
