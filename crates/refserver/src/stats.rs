@@ -32,8 +32,8 @@ pub struct Stats {
     pub handovers_dropped: u64,
     /// Broadcasts from other processes or servers that were malformed.
     pub handovers_refused: u64,
-    /// Failures by kind: the names of [`wire::Failure::name`] and [`net::errors::ErrorKind::name`], and
-    /// `handshake_timeout`.
+    /// Failures by kind: the names of [`wire::Failure::name`] and [`net::errors::ErrorKind::name`],
+    /// `handshake_timeout`, and `unsent` for last bytes that a peer did not take.
     pub errors: BTreeMap<Cow<'static, str>, u64>,
     /// Faults committed on purpose, by the name of the fault.
     pub faults: BTreeMap<Cow<'static, str>, u64>,

@@ -351,7 +351,8 @@ impl Worker {
             match connection.phase {
                 Phase::Fresh | Phase::Open => self.stats.count_error("handshake_timeout"),
                 Phase::Idle => self.stats.idle_closed += 1,
-                Phase::Closing | Phase::Lingering => {}
+                Phase::Closing => self.stats.count_error("unsent"),
+                Phase::Lingering => {}
             }
             return self.close(key);
         }

@@ -200,6 +200,27 @@ fn shut_windows_are_held_against_the_total() {
 }
 
 #[test]
+fn last_bytes_wait_for_a_slow_reader() {
+    // Half of it is more than the sockets of both ends hold.
+    const BODY_BYTES: usize = 32 * MIB;
+    let server = Running::with(|options| options.protocol.limits.body_bytes_max = BODY_BYTES as u64);
+    let mut client = server.connect();
+    let head =
+        format!("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {BODY_BYTES}\r\n\r\n");
+    client.write_all(head.as_bytes()).unwrap();
+    let mut body = vec![b'x'; BODY_BYTES];
+    client.write_all(&body).unwrap();
+    assert!(read_head(&mut client).starts_with("HTTP/1.1 200 "));
+    for part in body.chunks_mut(BODY_BYTES / 2) {
+        std::thread::sleep(Duration::from_millis(1200));
+        client.read_exact(part).unwrap();
+    }
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    drop(client);
+    assert_eq!(server.finish().errors.len(), 0);
+}
+
+#[test]
 fn idle_connections_end_and_websockets_stay() {
     const IDLE: Duration = Duration::from_millis(300);
     let server = Running::with(|options| options.idle_timeout_ns = IDLE.as_nanos() as u64);

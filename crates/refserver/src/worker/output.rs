@@ -19,7 +19,8 @@ const BATCH_BYTES_MAX: usize = 256 << 10;
 /// The scratch capacity that is kept; memory that a single huge message needed beyond it is freed.
 const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
-/// The time for sending the last bytes of a connection, and for the peer to close after them.
+/// The time in which a peer has to take some of the last bytes of its connection, and in which it has to
+/// close after them.
 const LINGER_NS: u64 = 2_000_000_000;
 
 /// An unmasked ping without payload (RFC 6455 §5.5.2).
@@ -105,6 +106,10 @@ impl Worker {
         match connection.link.flush(&self.poller, token) {
             Err(error) => self.fail(key, ErrorKind::of(&error)),
             Ok(true) if connection.phase == Phase::Closing => self.linger(key),
+            // A slow link is no dead peer.
+            Ok(false) if connection.phase == Phase::Closing => {
+                connection.deadline_ns = self.now_ns + LINGER_NS;
+            }
             Ok(is_drained) => {
                 self.resume_reading(key);
                 if is_drained {
@@ -322,6 +327,7 @@ impl Worker {
     fn linger(&mut self, key: usize) {
         let connection = &mut self.connections[key];
         connection.phase = Phase::Lingering;
+        connection.deadline_ns = self.now_ns + LINGER_NS;
         if let Some(tls) = &mut connection.tls {
             let cipher = &mut self.buffers.cipher;
             cipher.clear();
