@@ -180,6 +180,22 @@ fn a_connection_may_be_refused_or_kept_waiting() {
 }
 
 #[test]
+fn waiting_connections_end_with_the_server() {
+    let accept = Some(SlowAccept { delay_ns: 60_000_000_000, who: Selector::All });
+    let server = Running::with(|options| {
+        options.grace_ns = 60_000_000_000;
+        options.faults = Some(Faults { accept, ..Faults::default() });
+    });
+    let mut client = server.connect();
+    server.ask_to_stop();
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    drop(client);
+    let start = Instant::now();
+    assert_eq!(server.finish().connections, 1);
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+}
+
+#[test]
 fn a_stalled_server_can_be_stopped() {
     const S: u64 = 1_000_000_000;
     let stall = Some(Wave { length_ns: 60 * S - 1, period_ns: 60 * S });

@@ -10,7 +10,7 @@ use net::tls::Tls;
 
 use super::input::Call;
 use super::{TOKEN_LISTENERS, Worker};
-use crate::connection::{Connection, Phase};
+use crate::connection::{Connection, NEVER_NS, Phase};
 
 /// The most connections accepted from one listener per turn, so that a storm of new clients does not starve
 /// the present ones.
@@ -99,6 +99,10 @@ impl Worker {
         // A client that is told to go need not say that it is there.
         self.next_ping_ns = None;
         self.listeners.clear();
+        // Those that a fault keeps waiting are told as well.
+        while let Some(socket) = self.faults.as_mut().and_then(|faults| faults.poll_accepted(NEVER_NS)) {
+            self.open(socket);
+        }
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             if self.connections[key].is_silent() {

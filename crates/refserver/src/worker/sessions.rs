@@ -161,6 +161,10 @@ impl Worker {
         if let Err(error) = self.poller.add(&self.connections[key].link.socket, token, interest) {
             return self.fail(key, ErrorKind::of(&error));
         }
+        // On its way when all others were closed.
+        if self.stop_at_ns.is_some() {
+            return self.close_after_output(key);
+        }
         self.arm(key);
         self.connections[key].is_asked = true;
         self.moved_in.push((token, 0, request));
