@@ -44,8 +44,8 @@ pub(crate) struct ClientFaults {
     number: u64,
     /// The number of the client's messages so far.
     messages: u64,
-    /// A message that is sent after the next one.
-    held: Vec<u8>,
+    /// A message that is sent after the next one, and the time before which it is not.
+    held: Option<(u64, Vec<u8>)>,
     /// True if nothing is sent to the client or read from it any more.
     pub(crate) silent: bool,
 }
@@ -127,7 +127,7 @@ impl WorkerFaults {
     /// Makes the record of a client that was upgraded.
     pub(crate) fn client(&self) -> Box<ClientFaults> {
         let number = self.shared.clients.fetch_add(1, Ordering::Relaxed);
-        Box::new(ClientFaults { number, messages: 0, held: Vec::new(), silent: false })
+        Box::new(ClientFaults { number, messages: 0, held: None, silent: false })
     }
 
     /// Returns whether any fault affects messages: otherwise messages need not be examined.
@@ -222,18 +222,29 @@ impl WorkerFaults {
         }
         let at_ns = shared.release_ns(now_ns, outcome.delay_ns);
         // One at a time: holding this one back as well would lose the one that is held.
-        if outcome.reorder && client.held.is_empty() {
+        if outcome.reorder && client.held.is_none() {
             self.count("reorder");
-            return client.held = bytes;
+            return client.held = Some((at_ns, bytes));
         }
+        self.release(token, at_ns, bytes, now_ns);
         // Behind this one: so the two have changed places.
-        bytes.append(&mut client.held);
+        if let Some((held_at_ns, held)) = client.held.take() {
+            self.release(token, held_at_ns.max(at_ns), held, now_ns);
+        }
+    }
+
+    /// Sends messages at `at_ns`: at once, or kept until then.
+    fn release(&mut self, token: u64, at_ns: u64, bytes: Vec<u8>, now_ns: u64) {
         if at_ns <= now_ns {
             self.now.extend_from_slice(&bytes);
         } else if self.later_bytes + bytes.len() > LATER_BYTES_MAX {
             // A delay at a high rate needs memory without bound; what is lost by that is said, as it is no
             // fault asked for.
-            self.count("overflow");
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                self.count("overflow");
+                (_, rest) = frames::cut(rest);
+            }
         } else {
             self.later_bytes += bytes.len();
             self.later.push(Reverse(Later { at_ns, number: self.next_number, token, bytes }));

@@ -55,6 +55,31 @@ fn a_delayed_message_holds_nobody_up() {
 }
 
 #[test]
+fn swapped_messages_keep_their_delays() {
+    for (delayed, at_once) in [(0, "b"), (1, "")] {
+        let delays = vec![Delay { time: Time::Fixed(100), which: one(delayed).unwrap() }];
+        let mut faults = worker_faults(Faults { delays, reorder: one(0), ..Faults::default() });
+        let mut client = faults.client();
+        let sent = faults.handle_messages(&mut client, TOKEN, &frames("ab"), EVERYTHING, 7);
+        assert_eq!(letters(sent), at_once);
+        assert_eq!(faults.poll_later(106), None);
+        let late = std::iter::from_fn(|| faults.poll_later(107)).map(|(_, bytes)| letters(&bytes));
+        assert_eq!(at_once.to_owned() + &late.collect::<String>(), "ba");
+    }
+}
+
+#[test]
+fn each_message_without_room_is_counted() {
+    let delays = vec![Delay { time: Time::Fixed(100), which: all() }];
+    let mut faults =
+        worker_faults(Faults { delays, duplicate: Some(all()), reorder: one(0), ..Faults::default() });
+    let mut client = faults.client();
+    faults.later_bytes = LATER_BYTES_MAX;
+    faults.handle_messages(&mut client, TOKEN, &frames("ab"), EVERYTHING, 0);
+    assert_eq!(faults.counts()["overflow"], 4);
+}
+
+#[test]
 fn service_is_serial_and_ticks_follow() {
     let shared = Shared::new(Faults { service_ns: Some(10), ..Faults::default() }, 0);
     let served: Vec<u64> = [0, 0, 5, 100].map(|now_ns| shared.release_ns(now_ns, 0)).into();
