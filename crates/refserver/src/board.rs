@@ -73,9 +73,9 @@ impl SharedStats {
     fn words(&self, notice: Notice) -> String {
         match notice {
             Notice::Crowd => format!(
-                "slow clients hold {} MiB together, as much as they may (--max-backlog-total): those that are behind \
+                "slow clients hold {} together, as much as they may (--max-backlog-total): those that are behind \
                  miss messages or are dropped",
-                self.held.bytes_max() >> 20
+                size(self.held.bytes_max())
             ),
             Notice::Files => "out of file descriptors (ulimit -n): clients wait to be accepted".into(),
             Notice::Memory => "the kernel has no memory for more connections or bytes".into(),
@@ -117,6 +117,15 @@ impl SharedStats {
     }
 }
 
+/// A number of bytes in the largest unit that divides it.
+fn size(bytes: usize) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +143,12 @@ mod tests {
         let said = SAID.lock().unwrap();
         assert_eq!(said.len(), 3, "{said:?}");
         assert!(said[0].contains("5 MiB") && said[2].contains("ulimit -n"), "{said:?}");
+    }
+
+    #[test]
+    fn sizes_are_exact() {
+        let sizes = [256 << 20, 1500 << 10, 512 << 10, 1000].map(size);
+        assert_eq!(sizes, ["256 MiB", "1500 KiB", "512 KiB", "1000 bytes"]);
     }
 
     #[test]
