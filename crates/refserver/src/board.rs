@@ -26,6 +26,8 @@ pub(crate) enum Notice {
 
 /// Statistics of one process, shared by all workers.
 pub(crate) struct SharedStats {
+    /// The number of the process, if the server has several.
+    process: Option<usize>,
     held: Held,
     /// Each worker's figures, by its number.
     figures: Vec<Mutex<Figures>>,
@@ -43,9 +45,9 @@ pub(crate) struct Figures {
 }
 
 impl SharedStats {
-    pub(crate) fn new(workers: usize, held: Held, say: fn(&str)) -> SharedStats {
+    pub(crate) fn new(process: Option<usize>, workers: usize, held: Held, say: fn(&str)) -> SharedStats {
         let figures = (0..workers).map(|_| Mutex::default()).collect();
-        SharedStats { held, figures, say, said_ns: Default::default() }
+        SharedStats { process, held, figures, say, said_ns: Default::default() }
     }
 
     /// Replaces a worker's figures by newer ones.
@@ -91,9 +93,16 @@ impl SharedStats {
             sum.add(&figures.stats);
             open += figures.open;
         }
+        // Each scrape may come to another process, and the counters of several must not look like one that
+        // falls.
+        let process = self.process.map(|number| format!("process=\"{number}\""));
+        let (alone, further) = match &process {
+            None => (String::new(), String::new()),
+            Some(process) => (format!("{{{process}}}"), format!(",{process}")),
+        };
         let mut text = String::new();
         let mut line = |name: &str, kind: &str, value: u64| {
-            let _ = write!(text, "# TYPE throng_serve_{name} {kind}\nthrong_serve_{name} {value}\n");
+            let _ = write!(text, "# TYPE throng_serve_{name} {kind}\nthrong_serve_{name}{alone} {value}\n");
         };
         for (name, count) in sum.totals() {
             line(&format!("{name}_total"), "counter", count);
@@ -105,7 +114,7 @@ impl SharedStats {
         for (name, label, counts) in kinds.iter().filter(|(.., counts)| !counts.is_empty()) {
             let _ = writeln!(text, "# TYPE throng_serve_{name} counter");
             for (kind, count) in *counts {
-                let _ = writeln!(text, "throng_serve_{name}{{{label}=\"{kind}\"}} {count}");
+                let _ = writeln!(text, "throng_serve_{name}{{{label}=\"{kind}\"{further}}} {count}");
             }
         }
         text
@@ -135,7 +144,7 @@ mod tests {
     #[test]
     fn repeated_notices_wait_a_while() {
         let board =
-            SharedStats::new(1, Held::new(5 << 20), |text| SAID.lock().unwrap().push(text.to_owned()));
+            SharedStats::new(None, 1, Held::new(5 << 20), |text| SAID.lock().unwrap().push(text.to_owned()));
         for now_ns in [1, 2, SAY_INTERVAL_NS, SAY_INTERVAL_NS + 1] {
             board.say(Notice::Crowd, now_ns);
         }
@@ -156,7 +165,7 @@ mod tests {
         let held = Held::new(1000);
         let mut share = held.share();
         share.add(7);
-        let board = SharedStats::new(2, held, |_| {});
+        let board = SharedStats::new(None, 2, held, |_| {});
         let mut stats = Stats { echoes: 2, ..Stats::default() };
         stats.count_error("too_many_files");
         board.publish(0, Figures { stats: stats.clone(), open: 3 });
@@ -172,5 +181,17 @@ mod tests {
             assert!(text.lines().any(|of| of == line), "{line} is not in\n{text}");
         }
         assert!(!text.contains("faults_total"), "there are none");
+    }
+
+    #[test]
+    fn metrics_name_one_process_of_several() {
+        let board = SharedStats::new(Some(3), 1, Held::new(1000), |_| {});
+        let mut stats = Stats::default();
+        stats.count_error("reset");
+        board.publish(0, Figures { stats, open: 1 });
+        let text = board.metrics();
+        let samples: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(samples.iter().all(|sample| sample.contains("process=\"3\"")), "{text}");
+        assert!(samples.contains(&"throng_serve_open_connections{process=\"3\"} 1"), "{text}");
     }
 }

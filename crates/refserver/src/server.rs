@@ -85,7 +85,8 @@ impl Server {
         let shared = |faults| Arc::new(faults::Shared::new(faults, monotonic_ns()));
         let faults = options.faults.clone().map(shared);
         let held = Held::new(options.backlog_total_bytes_max);
-        let board = Arc::new(SharedStats::new(options.threads, held.clone(), options.say));
+        let process = self.sibling.as_ref().map(|sibling| sibling.number);
+        let board = Arc::new(SharedStats::new(process, options.threads, held.clone(), options.say));
         let room_counts = (options.threads > 1).then(Arc::<RoomCounts>::default);
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {

@@ -31,7 +31,7 @@ fn workers<const N: usize>() -> [(Worker, SocketAddr); N] {
     let mailboxes: [_; N] = std::array::from_fn(|_| mailbox().unwrap());
     let outboxes = mailboxes.each_ref().map(|(_, outbox)| outbox.clone());
     let held = Held::new(usize::MAX);
-    let board = Arc::new(SharedStats::new(N, held.clone(), |_| {}));
+    let board = Arc::new(SharedStats::new(None, N, held.clone(), |_| {}));
     let mut inboxes = mailboxes.map(|(inbox, _)| Some(inbox));
     std::array::from_fn(|number| {
         let listener = Arc::new(listen(&Addr::Inet("127.0.0.1:0".parse().unwrap()), 16, false).unwrap());
