@@ -48,7 +48,7 @@ export const presence: Chart = {
       says: `Between ${count(Math.min(...known))} and ${count(Math.max(...known))} clients were connected.`,
       table: () => ({
         columns: ["time", "clients", "received"],
-        rows: rows(run, [["clients", count], ["received", count]]),
+        rows: rows(run, [["clients", count], ["received", rate]]),
       }),
     };
   },

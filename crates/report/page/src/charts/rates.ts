@@ -2,7 +2,7 @@
 
 import { column, has, rows } from "../course";
 import { CLOCK_ROOM, type Chart, base, clock, line, upright } from "../drawing";
-import { count, rate, short } from "../format";
+import { rate, short } from "../format";
 
 /** So many times apart, one of the lines would lie on the ground: a broadcast has a copy for every client. */
 const APART = 50;
@@ -37,7 +37,7 @@ export const rates: Chart = {
       says: `Messages sent and received each second of ${run.name}.`,
       table: () => ({
         columns: ["time", ...NAMES],
-        rows: rows(run, NAMES.map((name): [typeof name, typeof count] => [name, count])),
+        rows: rows(run, NAMES.map((name): [typeof name, typeof rate] => [name, rate])),
       }),
     };
   },

@@ -2,7 +2,7 @@
 
 import { column, has, rows } from "../course";
 import { CLOCK_ROOM, type Chart, base, clock, line, upright } from "../drawing";
-import { count, duration, short, tick } from "../format";
+import { count, duration, rate, short, tick } from "../format";
 
 const NAMES = ["p50", "p95", "p99", "max"] as const;
 
@@ -51,7 +51,7 @@ export const timeline: Chart = {
       table: () => ({
         columns: ["time", "clients", "sent", "received", "errors", ...NAMES],
         rows: rows(run, [
-          ["clients", count], ["sent", count], ["received", count], ["errors", count],
+          ["clients", count], ["sent", rate], ["received", rate], ["errors", rate],
           ...NAMES.map((name): [typeof name, typeof duration] => [name, duration]),
         ]),
       }),
