@@ -3,12 +3,12 @@
 //! The dialect is the one that Jenkins' and GitLab's readers share: `testsuites`, `testsuite`, `testcase`, with
 //! `failure`, `skipped` and `system-out` in it.
 
-use std::collections::HashMap;
-
 use results::conclusion::{self, FailureRule};
 use results::finding::Finding;
 use results::format::{count, counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
+
+use crate::names::unique;
 
 /// The run as JUnit's XML. A limit by which the run fails is a failure; one that broke on the way of a
 /// search, or at the end of a walk, is skipped, for that is how they find their answer. A step without limits
@@ -44,13 +44,7 @@ fn class(run: &Run) -> String {
 
 /// The load of each step, by which it is told from the others; one that is asked again has a number.
 fn loads(run: &Run) -> Vec<String> {
-    let mut times = HashMap::new();
-    let load = |step| {
-        let asked = conclusion::asked(run.scenario, step);
-        let time = times.entry(asked.clone()).and_modify(|time| *time += 1).or_insert(1);
-        if *time == 1 { asked } else { format!("{asked} ({time})") }
-    };
-    run.steps.iter().map(load).collect()
+    unique(run.steps.iter().map(|step| conclusion::asked(run.scenario, step)))
 }
 
 struct Suite {

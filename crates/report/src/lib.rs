@@ -11,6 +11,7 @@ mod github;
 mod html;
 mod junit;
 mod markdown;
+mod names;
 mod reading;
 mod ruling;
 mod step_table;

@@ -1,6 +1,6 @@
 // What a run's latency is drawn of: of several runs each one's, of one run its steps, of a single step its figures.
 
-import { type Figure, type FigureName, type Run, hasRates, mainFigure, runLatency, shownStep, stepName } from "./data";
+import { type Figure, type FigureName, type Run, mainFigure, runLatency, shownStep, stepName } from "./data";
 import type { View } from "./drawing";
 import { count } from "./format";
 
@@ -49,6 +49,6 @@ function curvesOfSteps(run: Run): Curve[] {
   return run.steps.flatMap((step) => {
     const figure = mainFigure(step);
     if (!figure || figure.curve.length === 0) return [];
-    return [{ name: hasRates(run) ? stepName(run, step) : `${stepName(run, step)} clients`, figure }];
+    return [{ name: stepName(run, step, " clients"), figure }];
   });
 }

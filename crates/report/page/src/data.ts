@@ -164,20 +164,19 @@ export function runLatency(run: Run): Figure | undefined {
 }
 
 /** Whether the number of clients does not tell the run's steps apart: they have a rate each. */
-export function hasRates(run: Run): boolean {
+function hasRates(run: Run): boolean {
   return new Set(run.steps.map((step) => step.clients)).size < run.steps.length
     && run.steps.some((step) => step.asked !== undefined);
 }
 
-/** A step by what was asked of it. */
-export function stepName(run: Run, step: Step): string {
-  const clients = count(step.clients);
-  return hasRates(run) && step.asked !== undefined ? `${clients} × ${short(step.asked)}/s` : clients;
-}
-
-/** What `stepName` gives, as an axis has it. */
-export function stepUnits(run: Run): string {
-  return hasRates(run) ? "clients × messages per second" : "clients";
+/** A step by the clients, and the rate of all of them, that were asked of it; one that was asked again has a number. */
+export function stepName(run: Run, step: Step, units = ""): string {
+  const rated = hasRates(run);
+  const load = ({ clients, asked }: Step) =>
+    rated && asked !== undefined ? `${short(asked)}/s to ${count(clients)}` : count(clients);
+  const name = load(step);
+  const before = run.steps.slice(0, run.steps.indexOf(step)).filter((other) => load(other) === name).length;
+  return `${name}${units}${before > 0 ? ` (${before + 1})` : ""}`;
 }
 
 /** The step that stands for the run. */

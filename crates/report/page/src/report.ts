@@ -1,7 +1,7 @@
 // A report: its charts, from the data that stands in the page.
 
 import { charts } from "./charts";
-import { type FigureName, type Page, type Run, type Step, stepName, stepUnits } from "./data";
+import { type FigureName, type Page, type Run, type Step, stepName } from "./data";
 import { type Table, type View, endOfClock } from "./drawing";
 import { csv, save } from "./export";
 import { Figure, type Range, WHOLE, make } from "./figures";
@@ -93,7 +93,7 @@ function pickers(page: Page, steps: HTMLSelectElement, picked: (run: Run) => voi
   let run = page.runs[0]!;
   const label = add("Show", steps);
   const fill = () => {
-    steps.replaceChildren(new Option("the whole run"), ...run.steps.map((step) => new Option(`${stepName(run, step)} ${stepUnits(run)}`)));
+    steps.replaceChildren(new Option("the whole run"), ...run.steps.map((step) => new Option(stepName(run, step, " clients"))));
     label.hidden = run.steps.length < 2;
   };
   steps.addEventListener("change", () => {

@@ -222,9 +222,9 @@ fn runs_of_one_name_are_told_apart() {
     other.dialect = "phoenix".into();
     let names = |runs: &[Run]| view::names(runs);
     assert_eq!(names(&[sample::broadcast_run(), other.clone()]), ["node-ws json", "node-ws phoenix"]);
-    assert_eq!(names(&[other.clone(), other.clone()]), ["node-ws (1)", "node-ws (2)"]);
+    assert_eq!(names(&[other.clone(), other.clone()]), ["node-ws", "node-ws (2)"]);
     other.name = Some("nightly".into());
-    assert_eq!(names(&[other.clone(), other]), ["nightly (1)", "nightly (2)"]);
+    assert_eq!(names(&[other.clone(), other]), ["nightly", "nightly (2)"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use stats::Histogram;
 use super::answers::{self, Answer};
 use super::page::{Page, main_timed};
 use super::repeats::Repeats;
+use crate::names::unique;
 use crate::reading;
 use crate::step_table::{STATISTICS, StepSheet, StepTable, role_table, room_table, say_table, step_sheet};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells};
@@ -167,13 +168,7 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
         }
         name
     });
-    let named: Vec<String> = named.collect();
-    let is_taken = |name: &String| named.iter().filter(|other| *other == name).count() > 1;
-    let nth = |at: usize| named[..at].iter().filter(|other| **other == named[at]).count() + 1;
-    let unique = |(at, name): (usize, &String)| {
-        if is_taken(name) { format!("{name} ({})", nth(at)) } else { name.clone() }
-    };
-    named.iter().enumerate().map(unique).collect()
+    unique(named)
 }
 
 fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {

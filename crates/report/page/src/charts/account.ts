@@ -1,6 +1,6 @@
 // Where the time of slow messages went.
 
-import { type Step, stepName, stepUnits } from "../data";
+import { type Step, stepName } from "../data";
 import { type Chart, type View, axis, base, patterned } from "../drawing";
 import { as, duration, percent } from "../format";
 
@@ -29,9 +29,9 @@ export const account: Chart = {
     return {
       height: 66 + top(view, owners) + ROW * steps.length,
       option: option(view, steps, owners),
-      says: steps.map((step) => `At ${stepName(run, step)} ${stepUnits(run)}: ${told(page.owners, step)}`).join(". "),
+      says: steps.map((step) => `At ${stepName(run, step, " clients")}: ${told(page.owners, step)}`).join(". "),
       table: () => ({
-        columns: [stepUnits(run), "slow from", ...owners.map(({ name }) => name)],
+        columns: ["clients", "slow from", ...owners.map(({ name }) => name)],
         rows: steps.map((step) => [
           stepName(run, step), as(duration)(step.slow!.from), ...owners.map(({ at }) => as(percent)(share(step, at))),
         ]),

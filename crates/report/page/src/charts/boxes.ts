@@ -1,6 +1,6 @@
 // Latency as box plots: a run beside another, or a step beside another.
 
-import { type Figure, mainFigure, runLatency, stepName, stepUnits } from "../data";
+import { type Figure, mainFigure, runLatency, stepName } from "../data";
 import { type Chart, type View, axis, base, upright } from "../drawing";
 import { as, duration, tick } from "../format";
 
@@ -37,9 +37,9 @@ export const boxes: Chart = {
 };
 
 function option(view: View, all: Box[]) {
-  const { page, run, colours } = view;
+  const { page, colours } = view;
   const aslant = view.narrow || all.length > LEVEL_NAMES_MAX;
-  const units = page.runs.length > 1 ? "" : stepUnits(run);
+  const units = page.runs.length > 1 ? "" : "clients";
   return base(view, {
     ...(hasRepeats(all) ? {} : { legend: undefined }),
     grid: { left: view.narrow ? 52 : 64, right: 28, top: hasRepeats(all) ? 58 : 34, bottom: aslant ? 96 : 52 },

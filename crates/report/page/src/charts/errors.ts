@@ -1,6 +1,6 @@
 // What went wrong, by kind: a bar for each step or run.
 
-import { stepName, stepUnits } from "../data";
+import { stepName } from "../data";
 import { type Chart, axis, base, patterned, upright } from "../drawing";
 import { as, count, short } from "../format";
 
@@ -20,7 +20,7 @@ export const errors: Chart = {
     return {
       option: base(view, {
         aria: patterned,
-        xAxis: axis(view, several ? "" : stepUnits(run), { type: "category", data: bars.map((bar) => bar.name) }),
+        xAxis: axis(view, several ? "" : "clients", { type: "category", data: bars.map((bar) => bar.name) }),
         yAxis: upright(view, "count", { type: "value", minInterval: 1, axisLabel: { formatter: short } }),
         tooltip: { ...(base(view, {}).tooltip as object), valueFormatter: count },
         series: kinds.map((kind, k) => ({
