@@ -23,8 +23,8 @@ pub use comparison::comparison;
 pub use csv::csv;
 pub use github::annotations;
 pub use html::{
-    Curve, Page, Published, Question, Row, SCRIPT, STYLE, Server, Shootout, Source, html, latency_names,
-    middle_repeat, policy, shootout,
+    Curve, Page, Published, Question, Row, SCRIPT, STYLE, Server, Shootout, Source, defect_names, html,
+    latency_names, middle_repeat, policy, shootout,
 };
 pub use junit::junit;
 pub use markdown::markdown;

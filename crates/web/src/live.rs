@@ -25,13 +25,17 @@ struct LiveView {
     command: String,
     /// Names of the figures of which the first that a step has is its latency.
     latencies: String,
+    /// Names of the counts that are failures.
+    defects: String,
 }
 
 /// `GET /live/{number}`
 pub(crate) async fn page(State(app): Shared, Path(number): Path<usize>) -> Response {
     let Some(job) = app.jobs.get(number) else { return unknown(&app, number) };
-    let (command, latencies) = (job.command.clone(), report::latency_names().collect::<Vec<_>>().join(" "));
-    app.pages.render("live.html", LiveView { title: "Live run", number, command, latencies })
+    let command = job.command.clone();
+    let latencies = report::latency_names().collect::<Vec<_>>().join(" ");
+    let defects = report::defect_names().collect::<Vec<_>>().join(" ");
+    app.pages.render("live.html", LiveView { title: "Live run", number, command, latencies, defects })
 }
 
 /// `GET /live/{number}/events`: everything from the run's start, then what comes, then how it ended. A page that is

@@ -11,14 +11,10 @@ export interface Page {
 }
 
 export interface Run {
-  id: string;
   name: string;
-  scenario: string;
-  dialect: string;
   /** The step that stands for the run. */
   shown: number;
   steps: Step[];
-  capacity?: { clients: number; low: number; high: number; at_least: boolean };
   memory?: { slope: number; intercept: number; half_width: number };
   levels: Level[];
   /** Of a run that was repeated: the samples of all repeats together, and the median of each. */
@@ -28,14 +24,12 @@ export interface Run {
 export interface Level {
   clients: number;
   safe?: number;
-  knee?: number;
 }
 
 export interface Step {
   clients: number;
   /** Seconds. */
   start: number;
-  duration: number;
   kept: boolean;
   asked?: number;
   sent?: number;
@@ -90,7 +84,6 @@ export type Thread = [string, number, number, number, number];
 export interface Figure {
   count: number;
   mean: number;
-  min: number;
   max: number;
   p50: number;
   p90: number;

@@ -31,7 +31,7 @@ interface Row {
 /** A step that has ended, as the results file has it: what is shown of it. */
 interface Ended extends Partial<Record<FigureName, Summary>> {
   clients: number;
-  counts: { received?: number; missing?: number; errors: Record<string, { count: number }> };
+  counts: { errors: Record<string, { count: number }>; [count: string]: unknown };
   rates: { asked_per_s?: number; achieved_per_s?: number };
   bottleneck?: string;
   /** Those asked for, those that hold without it, and the one that ends a walk. */
@@ -97,6 +97,7 @@ export function live(place: HTMLElement): () => void {
 function watch(place: HTMLElement, run: Run, changed: () => void): void {
   const state = place.querySelector<HTMLElement>("#state")!;
   const latencies = place.dataset.latencies!.split(" ") as FigureName[];
+  const defects = place.dataset.defects!.split(" ");
   const source = new EventSource(place.dataset.events!);
   source.addEventListener("open", () => {
     // The server tells everything again to whoever connects again.
@@ -112,10 +113,10 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
     for (const line of (event as MessageEvent<string>).data.split("\n")) {
       const row = JSON.parse(line) as Row;
       if (row.event === "second") {
-        addSecond(run, row);
-        now(place.querySelector<HTMLElement>("#now")!, row);
+        const seconds = addSecond(run, row);
+        now(place.querySelector<HTMLElement>("#now")!, row, seconds);
       } else if (row.event === "step") {
-        endStep(run, row.step!, latencies);
+        endStep(run, row.step!, latencies, defects);
       }
     }
     changed();
@@ -127,15 +128,18 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
   });
 }
 
-/** To the step under way, which is the last. */
-function addSecond(run: Run, row: Row): void {
+/** Adds a row to the step under way, which is the last, and gives the row's length in seconds. */
+function addSecond(run: Run, row: Row): number {
   const step = run.steps.at(-1)!;
   const series = row.phase === "connecting" ? step.connecting : step.series;
-  series.t.push(row.t_s ?? 0);
+  const t = row.t_s ?? 0;
+  // A row is longer where the window has ended in it, and the last may be shorter.
+  const seconds = t - (series.t.at(-1) ?? t - 1);
+  series.t.push(t);
   series.clients.push(row.usable ?? 0);
-  series.sent.push(row.sent ?? 0);
-  series.received.push(row.received ?? 0);
-  series.errors.push(row.errors ?? 0);
+  series.sent.push((row.sent ?? 0) / seconds);
+  series.received.push((row.received ?? 0) / seconds);
+  series.errors.push((row.errors ?? 0) / seconds);
   series.p50.push(row.p50_ms ?? null);
   series.p95.push(row.p95_ms ?? null);
   series.p99.push(row.p99_ms ?? null);
@@ -143,18 +147,22 @@ function addSecond(run: Run, row: Row): void {
   series.server_cpu!.push(row.server_cpu_percent ?? null);
   series.server_rss!.push(row.server_rss_bytes ?? null);
   series.generator_cpu!.push(row.generator_cpu_percent ?? null);
+  return seconds;
 }
 
 /** What the step under way came to; the next begins. */
-function endStep(run: Run, ended: Ended, latencies: FigureName[]): void {
+function endStep(run: Run, ended: Ended, latencies: FigureName[], defects: string[]): void {
   const step = run.steps.at(-1)!;
   if (ended.rtt && !ended.service) {
     // Only what was answered has a service time. What was given up unanswered says how long that was waited for, and nothing of a latency.
     delete ended.rtt;
-    for (const column of [step.series.p50, step.series.p95, step.series.p99, step.series.max]) column.fill(null);
+    // Rows are of the deliveries, where there are some.
+    if (!ended.delivery) {
+      for (const column of [step.series.p50, step.series.p95, step.series.p99, step.series.max]) column.fill(null);
+    }
   }
   const errors = Object.entries(ended.counts.errors).map(([kind, error]) => [kind, error.count]);
-  const missing = ended.counts.missing ?? 0;
+  const wrong = defects.map((name) => [name, ended.counts[name] ?? 0]).filter(([, messages]) => messages !== 0);
   Object.assign(step, {
     clients: ended.clients,
     kept: [...ended.limits, ...ended.standing, ended.stop].every((limit) => limit?.passed ?? true),
@@ -162,7 +170,7 @@ function endStep(run: Run, ended: Ended, latencies: FigureName[]): void {
     sent: ended.rates.achieved_per_s,
     main: latencies.find((name) => ended[name]) ?? latencies[0]!,
     figures: Object.fromEntries([...latencies, ...FIGURES].flatMap((name) => (ended[name] ? [[name, latency(ended[name])]] : []))),
-    errors: Object.fromEntries([...errors, ...(missing > 0 ? [["missing", missing]] : [])]),
+    errors: Object.fromEntries([...errors, ...wrong]),
     bottleneck: ended.bottleneck,
   } satisfies Partial<Step>);
   run.steps.push(emptyStep());
@@ -170,7 +178,7 @@ function endStep(run: Run, ended: Ended, latencies: FigureName[]): void {
 
 function latency(summary: Summary): Latency {
   const { count, mean_ms: mean, min_ms: min, max_ms: max, p50_ms: p50, p90_ms: p90, p95_ms: p95, p99_ms: p99 } = summary;
-  return { count, mean, min, max, p50, p90, p95, p99, p999: summary.p999_ms, box: [min, p50, p50, p50, max], curve: [], bars: [] };
+  return { count, mean, max, p50, p90, p95, p99, p999: summary.p999_ms, box: [min, p50, p50, p50, max], curve: [], bars: [] };
 }
 
 /** Steps that have ended, the newest first. */
@@ -199,13 +207,14 @@ const said = (value: number | undefined, format: (value: number) => string) =>
   value === undefined ? undefined : format(value);
 
 /** The last second in figures. */
-function now(list: HTMLElement, row: Row): void {
+function now(list: HTMLElement, row: Row, seconds: number): void {
+  const perSecond = (messages: number | undefined) => said(messages, (messages) => rate(messages / seconds));
   const known: [string, string | undefined][] = [
     ["time", said(row.t_s, (seconds) => `${seconds.toFixed(0)}s`)],
     ["phase", row.phase],
     ["clients", said(row.usable, count)],
-    ["sent", said(row.sent, rate)],
-    ["received", said(row.received, rate)],
+    ["sent", perSecond(row.sent)],
+    ["received", perSecond(row.received)],
     ["p50", said(row.p50_ms, duration)],
     ["p99", said(row.p99_ms, duration)],
     ["errors", said(row.errors, count)],
@@ -239,7 +248,7 @@ function ended(place: HTMLElement, state: HTMLElement, end: End): void {
 }
 
 function emptyRun(): Run {
-  return { id: "", name: "this run", scenario: "", dialect: "", shown: 0, steps: [emptyStep()], levels: [] };
+  return { name: "this run", shown: 0, steps: [emptyStep()], levels: [] };
 }
 
 function emptyStep(): Step {
@@ -247,5 +256,5 @@ function emptyStep(): Step {
     per_row: 1, t: [], clients: [], sent: [], received: [], errors: [], p50: [], p95: [], p99: [], max: [],
     server_cpu: [], server_rss: [], generator_cpu: [],
   });
-  return { clients: 0, start: 0, duration: 0, kept: true, main: "rtt", figures: {}, errors: {}, connecting: series(), series: series() };
+  return { clients: 0, start: 0, kept: true, main: "rtt", figures: {}, errors: {}, connecting: series(), series: series() };
 }

@@ -15,7 +15,6 @@ const BOX: [f64; 5] = [0.01, 0.25, 0.5, 0.75, 0.99];
 pub(super) struct FigureData {
     count: u64,
     mean: f64,
-    min: f64,
     max: f64,
     p50: f64,
     p90: f64,
@@ -38,7 +37,6 @@ impl FigureData {
         Some(FigureData {
             count: summary.count,
             mean: ms(summary.mean_ns),
-            min: ms(summary.min_ns as f64),
             max: ms(summary.max_ns as f64),
             p50: ms(summary.p50_ns as f64),
             p90: ms(summary.p90_ns as f64),

@@ -31,28 +31,15 @@ struct PageData {
 
 #[derive(Serialize)]
 struct RunData {
-    id: String,
     name: String,
-    scenario: &'static str,
-    dialect: String,
     /// The step that stands for the run: the heaviest that kept its limits.
     shown: usize,
     steps: Vec<StepData>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    capacity: Option<CapacityData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<MemoryData>,
     levels: Vec<LevelData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeats: Option<RepeatsData>,
-}
-
-#[derive(Serialize)]
-struct CapacityData {
-    clients: u64,
-    low: u64,
-    high: u64,
-    at_least: bool,
 }
 
 #[derive(Serialize)]
@@ -67,15 +54,12 @@ struct LevelData {
     clients: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     safe: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    knee: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct StepData {
     clients: u64,
     start: f64,
-    duration: f64,
     kept: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<f64>,
@@ -166,27 +150,14 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
         half_width: digits(line.slope_half_width()),
     };
     RunData {
-        id: run.id.clone(),
         name,
-        scenario: run.scenario.name(),
-        dialect: run.dialect.clone(),
         shown,
         steps: run.steps.iter().enumerate().map(step).collect(),
-        capacity: verdict.capacity.map(|capacity| CapacityData {
-            clients: capacity.clients,
-            low: capacity.low,
-            high: capacity.high,
-            at_least: capacity.at_least,
-        }),
         memory: verdict.memory_per_client.map(memory),
         levels: verdict
             .levels
             .iter()
-            .map(|level| LevelData {
-                clients: level.clients,
-                safe: level.safe_per_s,
-                knee: level.knee.map(|knee| knee.load),
-            })
+            .map(|level| LevelData { clients: level.clients, safe: level.safe_per_s })
             .collect(),
         repeats: None,
     }
@@ -231,7 +202,6 @@ fn step_data(step: &Step, rows_max: usize, curves: Curves) -> StepData {
     StepData {
         clients: step.clients,
         start: ms(step.start_ns as f64) / 1e3,
-        duration: ms(step.duration_ns as f64) / 1e3,
         kept: step.has_passed(),
         asked: step.rates.asked_per_s.map(digits),
         sent: step.rates.sent_per_s.map(digits),

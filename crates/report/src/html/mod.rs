@@ -19,7 +19,7 @@ mod shootout;
 mod template;
 mod view;
 
-pub use page::{Page, Published, latency_names};
+pub use page::{Page, Published, defect_names, latency_names};
 pub use repeats::middle_repeat;
 pub use shootout::{Curve, Question, Row, Server, Shootout, Source, shootout};
 pub use template::{SCRIPT, STYLE, policy};

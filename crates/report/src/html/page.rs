@@ -1,7 +1,7 @@
 //! The subject of a page: runs, and the step and the figure that stand for each.
 
 use results::{Run, Step, Unit};
-use stats::{Histogram, Timed};
+use stats::{Count, Histogram, Timed};
 
 /// A figure that somebody published, beside what was measured of the same.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,4 +56,9 @@ pub(super) fn main_figure(step: &Step) -> &Histogram {
 /// Names of the figures that a reader means by latency, in the order of preference: for the page of a live run.
 pub fn latency_names() -> impl Iterator<Item = &'static str> {
     [Timed::Recovery].into_iter().chain(Step::MAIN).map(Timed::name)
+}
+
+/// Names of the counts of deliveries that did not come, or came wrong: for the page of a live run.
+pub fn defect_names() -> impl Iterator<Item = &'static str> {
+    Count::ALL.into_iter().filter(|count| count.facts().is_defect).map(Count::name)
 }

@@ -91,6 +91,13 @@ fn arrival_is_asked_about_where_clients_drop() {
 }
 
 #[test]
+fn defects_are_of_deliveries() {
+    let names: Vec<&str> = defect_names().collect();
+    let has = ["missing", "corrupt", "sent"].map(|name| names.contains(&name));
+    assert_eq!(has, [true, true, false], "{names:?}");
+}
+
+#[test]
 fn curves_are_of_few_steps() {
     let drawn = |run: &Run| -> Vec<u64> {
         let data = data_of(&page_of(std::slice::from_ref(run)));
