@@ -72,7 +72,7 @@ impl Printer {
             // The first step decides the metric: the names of the columns stand above all rows.
             Layout::Rows(timed) => {
                 let timed = *timed.insert(walk::metric(step));
-                walk::names(timed, &self.style) + &walk::row(run.scenario, step, timed, &self.style)
+                walk::names(step, timed, &self.style) + &walk::row(run.scenario, step, timed, &self.style)
             }
             Layout::Blocks => blocks::lines(run.scenario, step, &self.style),
         };

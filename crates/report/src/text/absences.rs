@@ -60,8 +60,8 @@ fn coarse(ages: &[Ages]) -> Vec<Ages> {
 
 fn age(row: &Ages) -> String {
     let lost = row.due.saturating_sub(row.recovered);
-    let age = row.up_to_ns.map_or("older".into(), |ns| format!("≤{}", duration(ns)));
-    format!("{age} old {} of {} lost", count(lost), count(row.due))
+    let age = row.up_to_ns.map_or("older:".into(), |ns| format!("≤{} old", duration(ns)));
+    format!("{age} {} of {} lost", count(lost), count(row.due))
 }
 
 fn share(part: u64, of: u64) -> String {
@@ -69,5 +69,16 @@ fn share(part: u64, of: u64) -> String {
         String::new()
     } else {
         format!(" ({})", format::share(100.0 * part as f64 / of as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_beyond_all_edges_are_older() {
+        let said = |up_to_ns| age(&Ages { up_to_ns, due: 5, recovered: 3 });
+        assert_eq!([said(None), said(Some(NS_PER_S))], ["older: 2 of 5 lost", "≤1.00s old 2 of 5 lost"]);
     }
 }

@@ -21,11 +21,13 @@ pub(super) fn metric(step: &Step) -> Timed {
     first.unwrap_or_else(|| step.main_timed())
 }
 
-/// The names of the columns.
-pub(super) fn names(timed: Timed, style: &Style) -> String {
+/// The names of the columns, given the first step.
+pub(super) fn names(step: &Step, timed: Timed, style: &Style) -> String {
     let title = format!("{}: {}", timed.words(), timed.facts().span);
     let names = COLUMNS.map(|(name, _)| name.to_owned());
-    let columns = cells(" ", "clients", "rate", names, "came", "server CPU");
+    // A rate that was asked for need not have been reached.
+    let rate = if step.rates.asked_per_s.is_some() { "asked" } else { "rate" };
+    let columns = cells(" ", "clients", rate, names, "came", "server CPU");
     format!("\n{}\n{columns}\n", style.paint(Colour::Dim, &title))
 }
 

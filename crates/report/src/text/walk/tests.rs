@@ -27,6 +27,16 @@ fn walk_has_one_row_a_step() {
 }
 
 #[test]
+fn asked_rates_are_named_so() {
+    let mut step = sample::echo_step();
+    let title = |step: &Step| names(step, Timed::Rtt, &Style::PLAIN).contains(" asked ");
+    (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(2_120.0));
+    assert!(!title(&step));
+    step.rates.asked_per_s = Some(5_000.0);
+    assert!(title(&step) && row(Scenario::Echo, &step, Timed::Rtt, &Style::PLAIN).contains("5,000/s"));
+}
+
+#[test]
 fn missing_copies_are_never_rounded_away() {
     let mut step = Step::default();
     assert_eq!(came(&step), "");
