@@ -66,11 +66,12 @@ impl Axis {
             return (self.from as i32..=self.to as i32).map(|power| 10f64.powi(power)).collect();
         }
         let rough = self.to / TICKS;
-        let power = 10f64.powf(rough.log10().floor());
+        let power = rough.log10().floor() as i32;
+        // Dividing by a power of ten gives the shortest decimal; multiplying by its inverse does not.
+        let value = |k: f64| if power < 0 { k / 10f64.powi(-power) } else { k * 10f64.powi(power) };
         // Round labels, at most as many as there is room for.
-        let step = [1.0, 2.0, 5.0, 10.0].map(|k| k * power).into_iter().find(|step| *step >= rough);
-        let step = step.unwrap_or(power);
-        (0..=(self.to / step) as usize).map(|k| k as f64 * step).collect()
+        let step = [1.0, 2.0, 5.0].into_iter().find(|k| value(*k) >= rough).unwrap_or(10.0);
+        (0..=(self.to / value(step)) as usize).map(|k| value(k as f64 * step)).collect()
     }
 }
 
@@ -131,5 +132,7 @@ mod tests {
         for (value, unit, text) in shown {
             assert_eq!(tick(value, unit), text);
         }
+        let small = Axis::of_bars(&[0.30, 0.25]).ticks().into_iter().map(|value| tick(value, Unit::Percent));
+        assert_eq!(small.collect::<Vec<_>>(), ["0%", "0.1%", "0.2%", "0.3%"]);
     }
 }
