@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -105,7 +106,8 @@ impl Job {
         let mut process = Command::new(&options.program);
         // The masked words are for lists of processes; the true ones go over the pipe.
         process.arg(options.words_verb).args(options.mask.command(all.iter().cloned()));
-        process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Not in the terminal's process group: Ctrl-C is for the parent, which passes it on.
+        process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = net::signals::end_with_parent(&mut process).spawn()?;
         let line = serde_json::to_string(&all)?;
         // One that is gone already has said why, and that is shown.
