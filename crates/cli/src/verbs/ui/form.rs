@@ -80,7 +80,9 @@ pub(super) fn check(command: Command, words: &[String]) -> Result<(), String> {
     let read = command.try_get_matches_from(all);
     read.map_err(|error| {
         let text = error.to_string();
-        text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        // What is missing, or in conflict, stands below the first line; the usage is behind an empty one.
+        let said = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect::<Vec<_>>();
+        said.join(" ").trim_start_matches("error: ").to_owned()
     })?;
     let scenario = words[0].parse().unwrap_or(Scenario::Broadcast);
     let limits = words.iter().filter_map(|word| word.strip_prefix("--limit="));
@@ -148,5 +150,6 @@ mod tests {
         ] {
             assert!(checked(words).is_err_and(|problem| !problem.contains('\n')), "{words:?}");
         }
+        assert!(checked(&["run"]).is_err_and(|problem| problem.contains("<FILE>")));
     }
 }
