@@ -10,6 +10,12 @@ const DELAY_MS = 150;
 /** Stands for an answer that did not come. */
 const gone = (): Preview => ({ problem: "throng ui has ended: start it again" });
 
+/** An answer without a preview says why, such as that its address has another token by now. */
+async function read(response: Response): Promise<Preview> {
+  if (response.ok) return (await response.json()) as Preview;
+  return { problem: (await response.text()).trim() || `answer ${response.status}` };
+}
+
 export function preview(form: HTMLFormElement): void {
   const command = form.querySelector<HTMLElement>("#command")!;
   const problem = form.querySelector<HTMLElement>("#problem")!;
@@ -18,9 +24,9 @@ export function preview(form: HTMLFormElement): void {
   const ask = async () => {
     const mine = (asked += 1);
     const query = new URLSearchParams(new FormData(form) as unknown as Record<string, string>);
-    const answer = await fetch(`/new/command?${query}`).then((response) => response.json() as Promise<Preview>).catch(gone);
+    const answer = await fetch(`/new/command?${query}`).then(read).catch(gone);
     if (mine !== asked) return; // the form has changed meanwhile
-    if (answer.command !== undefined) command.textContent = answer.command;
+    command.textContent = answer.command ?? "";
     problem.textContent = answer.problem ?? "";
   };
   const update = () => {
