@@ -40,9 +40,9 @@ pub struct Entry {
     pub p95_interval_ns: Option<[u64; 2]>,
     /// Its 99th percentile, in ns.
     pub p99_ns: Option<u64>,
-    /// Deliveries that never came, over all steps.
+    /// Deliveries of that step that never came.
     pub missing: u64,
-    /// Errors over all steps.
+    /// Errors in that step.
     pub errors: u64,
     /// The run's bottleneck: that of the lightest step that broke a limit, if one did.
     pub bottleneck: Option<String>,
@@ -78,9 +78,7 @@ pub struct Query {
 const LIST: &str = "
     SELECT id, started_ns, scenario, dialect, target, command, runs.bottleneck, capacity, broken_limits, trusted,
         unfinished, name, note, outcome, p95_low_ns, p95_high_ns, shown_figure, shown.step AS shown_step, shown.clients,
-        (SELECT count(*) FROM steps WHERE run = id) AS steps,
-        (SELECT sum(missing) FROM steps WHERE run = id) AS missing,
-        (SELECT sum(errors) FROM steps WHERE run = id) AS errors,
+        shown.missing, shown.errors, (SELECT count(*) FROM steps WHERE run = id) AS steps,
         (SELECT group_concat(tag, char(10)) FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)) AS tags
     FROM runs LEFT JOIN steps AS shown
         ON shown.run = id AND shown.step = coalesce(runs.shown_step, (SELECT max(step) FROM steps WHERE run = id))

@@ -434,9 +434,12 @@ mod tests {
         for broken in [1, 3] {
             let limit = LimitOutcome::unmeasured(Requirement::Finished);
             run.steps[broken].standing.push(limit);
+            run.steps[broken].counts.missing = 7;
+            run.steps[broken].errors.add("reset", 0, "");
         }
         let found = entry(&run);
         assert_eq!((found.clients, found.p50_ns.map(|ns| ns / 1_000_000)), (3, Some(3)));
+        assert_eq!((found.missing, found.errors), (0, 0), "those of others are not its");
         run.steps.retain(|step| !step.has_passed());
         let found = entry(&run);
         assert_eq!(
