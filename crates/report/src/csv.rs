@@ -97,7 +97,7 @@ fn says(present: &Present<'_>, step: &Step) -> Vec<Column> {
         let counts = messages.map(|count| (count.name(), found.map(|say| *say.counts.get(count))));
         let say = found.unwrap_or(&nothing);
         let figures = [(Timed::Rtt, &say.rtt), (Timed::Delivery, &say.delivery)];
-        part(&format!("say_{name}"), counts, figures)
+        part(step, &format!("say_{name}"), counts, figures)
     };
     present.says.iter().copied().flat_map(of_one).collect()
 }
@@ -113,19 +113,28 @@ fn roles(present: &Present<'_>, step: &Step) -> Vec<Column> {
         let role = found.unwrap_or(&nothing);
         let figures =
             [(Timed::Handshake, &role.handshake), (Timed::Rtt, &role.rtt), (Timed::Delivery, &role.delivery)];
-        part(&format!("role_{name}"), people.chain(counts), figures)
+        part(step, &format!("role_{name}"), people.chain(counts), figures)
     };
     present.roles.iter().copied().flat_map(of_one).collect()
 }
 
 /// A part of what a run has: these counts, whose cells are empty in a step without it, and these figures.
 fn part<'a>(
+    step: &Step,
     of: &str,
     counts: impl Iterator<Item = (&'static str, Option<u64>)>,
     figures: impl IntoIterator<Item = (Timed, &'a Histogram)>,
 ) -> Vec<Column> {
     let counts = counts.map(|(count, n)| optional(count, n));
-    let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, Some(histogram)));
+    let figures = figures.into_iter().flat_map(|(figure, histogram)| {
+        let (count, open) = (histogram.count(), step.open_samples(figure));
+        // Which part's messages had no answer is not known: each part's may be among its longest.
+        let is_open = |q| count > 0 && stats::rank(count, q) > count.saturating_sub(open);
+        let is_latency = step.is_latency(figure);
+        let columns = timed(figure, Some(histogram).filter(|_| is_latency));
+        let bounds = if is_latency { statistics(is_open) } else { String::new() };
+        columns.into_iter().chain([column(&format!("{figure}_at_least"), bounds)])
+    });
     counts.chain(figures).map(|(column, cell)| (format!("{of}_{column}"), cell)).collect()
 }
 
@@ -183,9 +192,13 @@ fn bounds(step: &Step, figure: Timed) -> String {
     if !step.is_latency(figure) {
         return String::new();
     }
-    let is_open = |q: Option<f64>| q.is_some_and(|q| step.is_open(figure, q));
-    let open = STATISTICS.iter().filter(|(_, q)| is_open(*q)).map(|(name, _)| *name);
-    open.collect::<Vec<_>>().join(" ")
+    statistics(|q| step.is_open(figure, q))
+}
+
+/// The statistics for whose quantile `holds` is true.
+fn statistics(holds: impl Fn(f64) -> bool) -> String {
+    let found = STATISTICS.iter().filter(|(_, q)| q.is_some_and(&holds)).map(|(name, _)| *name);
+    found.collect::<Vec<_>>().join(" ")
 }
 
 fn counts(step: &Step) -> Vec<Column> {
@@ -259,6 +272,27 @@ mod tests {
         assert_eq!(cells(&run).1, "mean_ms sd_ms p95_ms p99_ms p999_ms p9999_ms max_ms");
         run.steps[0].figures.service.clear();
         assert_eq!(cells(&run), (String::new(), String::new()), "nothing was answered");
+    }
+
+    #[test]
+    fn unanswered_messages_are_bounds_of_kinds() {
+        let mut run = sample::broadcast_run();
+        run.steps[0] = sample::step_of_kinds();
+        let cell = |run: &Run, name: &str| {
+            let text = csv(std::slice::from_ref(run));
+            let mut rows = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+            let (header, cells) = (rows.next().unwrap(), rows.next().unwrap());
+            cells[header.iter().position(|column| column == name).unwrap()].clone()
+        };
+        let figures = &mut run.steps[0].figures;
+        figures.service = figures.rtt.clone();
+        assert_eq!(cell(&run, "say_own_rtt_at_least"), "");
+        run.steps[0].figures.rtt.record_n_ns(10_000_000_000, 10);
+        assert_eq!(cell(&run, "say_own_rtt_at_least"), "mean_ms sd_ms p99_ms p999_ms p9999_ms max_ms");
+        assert_eq!(cell(&run, "say_own_delivery_at_least"), "");
+        run.steps[0].figures.service.clear();
+        let cells = ["say_own_rtt_p50_ms", "say_own_rtt_at_least"].map(|name| cell(&run, name));
+        assert_eq!(cells, ["", ""], "nothing was answered");
     }
 
     #[test]
