@@ -1,7 +1,7 @@
 //! The difference between two sides, in words.
 
 use results::Unit;
-use results::compare::Row;
+use results::compare::{Comparison, Row};
 use results::format;
 
 /// The percentage from which people think in times.
@@ -12,6 +12,17 @@ const LONGEST_MS: f64 = 600_000.0;
 
 pub(crate) fn signed_percent(percent: f64) -> String {
     format!("{percent:+.1}%").replace('-', "−")
+}
+
+/// The level of a row: ` at 500 clients`, ` at 400/s to 50 clients` where the rows' rates differ; empty for a metric
+/// of the whole run.
+pub(crate) fn level(row: &Row, found: &Comparison) -> String {
+    let Some(clients) = row.clients.map(format::clients) else { return String::new() };
+    let asked = || found.rows.iter().filter(|other| other.clients.is_some()).map(|row| row.asked_per_s);
+    match row.asked_per_s.filter(|_| asked().any(|other| other != row.asked_per_s)) {
+        Some(per_s) => format!(" at {} to {clients}", format::rate(per_s, "")),
+        None => format!(" at {clients}"),
+    }
 }
 
 /// The bounds between which B − A lies, or why they are unknown: the text behind a colon.

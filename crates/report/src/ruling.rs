@@ -1,17 +1,15 @@
 //! The outcome of a rule on a comparison, in a sentence.
 
-use results::compare::{Row, Rule, Ruled};
+use results::compare::{Comparison, Row, Rule, Ruled};
 use stats::compare::{REPEATS_MAX, Ruling};
 
 use crate::comparison::word;
-use crate::difference::open;
-use results::format;
+use crate::difference::{level, open};
 
 /// `rtt.p99 at 500 clients is slower by 12.3%, between +4.0% and +21.0%`, or that it is not, or why that is unclear.
-pub fn ruling(rule: &Rule, ruled: &Ruled<'_>) -> String {
+pub fn ruling(rule: &Rule, ruled: &Ruled<'_>, found: &Comparison) -> String {
     let row = ruled.row;
-    let at = row.clients.map(|clients| format!(" at {} clients", format::count(clients))).unwrap_or_default();
-    let (what, claim) = (format!("{}{at}", row.figure), rule.claim());
+    let (what, claim) = (format!("{}{}", row.figure, level(row, found)), rule.claim());
     let by = row.percent().map(|percent| format!(" by {:.1}%", percent.abs())).unwrap_or_default();
     match ruled.ruling {
         Ruling::Broken => format!("{what} is {}{by}, {}", word(row), open(row)),
@@ -51,7 +49,6 @@ fn runs_to_tell(row: &Row, share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use results::Unit;
-    use results::compare::Comparison;
     use results::finding::Caveat;
     use stats::compare::{self, Better, Change, Kind};
 
@@ -77,7 +74,33 @@ mod tests {
         };
         let comparison = Comparison { rows: vec![row], notes: Vec::new() };
         let rule = Rule::parse(rule, Scenario::Echo).unwrap();
-        ruling(&rule, &rule.check(&comparison)[0])
+        ruling(&rule, &rule.check(&comparison)[0], &comparison)
+    }
+
+    #[test]
+    fn rates_are_named_where_they_differ() {
+        let row = |asked_per_s| Row {
+            clients: Some(50),
+            asked_per_s,
+            figure: "rtt.p95".into(),
+            unit: Unit::Ms,
+            better: Better::Lower,
+            a: 10.0,
+            b: 12.0,
+            at_least: [false; 2],
+            found: None,
+            change: Change::CannotTell,
+            is_blind: false,
+            doubt: None,
+        };
+        let rule = Rule::parse("rtt.p95 slower by 5%", Scenario::Saturate).unwrap();
+        for (second, level) in [(400.0, "rtt.p95 at 400/s to 50 clients "), (200.0, "rtt.p95 at 50 clients ")]
+        {
+            let rows = vec![row(Some(200.0)), row(Some(second))];
+            let comparison = Comparison { rows, notes: Vec::new() };
+            let said = ruling(&rule, &rule.check(&comparison)[1], &comparison);
+            assert!(said.contains(level), "{said}");
+        }
     }
 
     #[test]

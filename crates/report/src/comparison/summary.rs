@@ -6,7 +6,7 @@ use results::compare::{Comparison, Row};
 use results::format;
 use stats::compare::Change;
 
-use crate::difference::{open, signed_percent};
+use crate::difference::{level, open, signed_percent};
 
 /// Changes that a headline names; the others are counted.
 const NAMED_MAX: usize = 3;
@@ -38,12 +38,12 @@ pub(super) fn shown(found: &Comparison) -> impl Iterator<Item = &Row> {
     found.rows.iter().filter(|row| !row.is_nothing())
 }
 
-/// `rtt.p99 +16.7%`, with the clients where there are several levels.
+/// `rtt.p99 +16.7%`, with the level where there are several.
 fn named(rows: &[&Row], found: &Comparison) -> String {
-    let has_levels = found.rows.iter().any(|row| row.clients != found.rows[0].clients);
+    let of = |row: &Row| (row.clients, row.asked_per_s);
+    let has_levels = found.rows.iter().any(|row| of(row) != of(&found.rows[0]));
     let name = |row: &&Row| {
-        let at = row.clients.filter(|_| has_levels);
-        let at = at.map_or(String::new(), |clients| format!(" at {} clients", format::count(clients)));
+        let at = if has_levels { level(row, found) } else { String::new() };
         let by = row.percent().map_or(String::new(), |percent| format!(" {}", signed_percent(percent)));
         format!("{}{at}{by}", row.figure)
     };
@@ -119,6 +119,8 @@ mod tests {
         let mut found = found(&[("p50", Change::NoDifference), ("p50", Change::Slower)]);
         found.rows[1].clients = Some(2_000);
         assert_parts(&headline(&found), &["at 2,000 clients +20.0%"]);
+        (found.rows[0].asked_per_s, found.rows[1].asked_per_s) = (Some(200.0), Some(400.0));
+        assert_parts(&headline(&found), &["at 400/s to 2,000 clients +20.0%"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) fn check(rules: &[Rule], found: &Comparison) -> Exit {
     for rule in rules {
         let ruled = rule.check(found);
         let unmeasured = ruled.is_empty().then(|| (UNMEASURED.to_owned(), Ruling::CannotTell));
-        let ruled = ruled.iter().map(|ruled| (report::ruling(rule, ruled), ruled.ruling));
+        let ruled = ruled.iter().map(|ruled| (report::ruling(rule, ruled, found), ruled.ruling));
         for (said, ruling) in ruled.chain(unmeasured) {
             stderr::line(format_args!("throng: {said} (--fail-if '{}')", rule.text()));
             exit = match (exit, ruling) {
