@@ -1,7 +1,7 @@
 // The page's data, as crates/report/src/html/data.rs writes it. Times are milliseconds, rates per second, CPU is 100
 // for one full core.
 
-import { count, short } from "./format";
+import { type Format, bound, count, duration, short } from "./format";
 
 export interface Page {
   runs: Run[];
@@ -96,6 +96,8 @@ export interface Figure {
   curve: [number, number][];
   /** A bar's number and its samples, where there is a curve. Bar k begins at 10^(k/24) µs. */
   bars: [number, number][];
+  /** Statistics that are lower bounds, because what never came decides them. */
+  at_least?: string[];
 }
 
 type Column = (number | null)[];
@@ -154,6 +156,11 @@ export function mainFigure(step: Step): Figure | undefined {
 export function runLatency(run: Run): Figure | undefined {
   const step = shownStep(run);
   return run.repeats?.all ?? (step && mainFigure(step));
+}
+
+/** How a statistic of a figure is written. */
+export function formatOf(figure: Figure, statistic: string): Format {
+  return figure.at_least?.includes(statistic) ? bound : duration;
 }
 
 /** Whether the number of clients does not tell the run's steps apart: they have a rate each. */

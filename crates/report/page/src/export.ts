@@ -1,7 +1,7 @@
 // Files of what a chart shows: its numbers as CSV, its picture as PNG.
 
 import { type Cell, type Table } from "./drawing";
-import { UNITS } from "./format";
+import { UNITS, bound } from "./format";
 
 /** Pixels of the picture for each of the page: sharp on paper and on dense screens. */
 const SCALE = 2;
@@ -13,13 +13,18 @@ const FORMULA = /^[=+\-@\t\r]/;
 
 /** Comma-separated values (RFC 4180): numbers as they are, with their units in the header. */
 export function csv({ columns, rows }: Table): string {
-  const header = columns.map((name, at) => {
+  const isBound = (cell: Cell | undefined) => typeof cell === "object" && cell.format === bound;
+  // A number alone does not say that it is a lower bound.
+  const bounded = columns.map((_, at) => rows.some((row) => isBound(row[at])));
+  const header = columns.flatMap((name, at) => {
     const unit = rows.map((row) => unitOf(row[at])).find((known) => known !== undefined);
-    return unit ? `${name} (${unit})`.trim() : name;
+    return [unit ? `${name} (${unit})`.trim() : name, ...(bounded[at] ? [`${name} at least`] : [])];
   });
-  const lines = [header, ...rows.map((row) => row.map((cell) => (typeof cell === "string" ? cell : String(cell.value))))];
-  return lines.map((cells, line) => cells.map((cell, at) => field(cell, line > 0 && typeof rows[line - 1]![at] !== "string")).join(",") + "\r\n")
-    .join("");
+  const lines = rows.map((row) => row.flatMap((cell, at) => [
+    typeof cell === "string" ? field(cell, false) : field(String(cell.value), true),
+    ...(bounded[at] ? [isBound(cell) ? "yes" : "no"] : []),
+  ]));
+  return [header.map((name) => field(name, false)), ...lines].map((fields) => fields.join(",") + "\r\n").join("");
 }
 
 function unitOf(cell: Cell | undefined): string | undefined {

@@ -19,6 +19,11 @@ export function duration(ms: number): string {
   return `${three(ms / 1e3)}s`;
 }
 
+/** A duration that was at least so long. */
+export function bound(ms: number): string {
+  return `≥ ${duration(ms)}`;
+}
+
 /** A moment on the run's clock. */
 export function seconds(value: number): string {
   return `${value.toFixed(1)}s`;
@@ -71,7 +76,7 @@ export function percent(value: number): string {
 
 /** Units in which formats are given their numbers. */
 export const UNITS = new Map<Format, string>([
-  [duration, "ms"], [seconds, "s"], [rate, "per second"], [bytes, "bytes"], [percent, "%"],
+  [duration, "ms"], [bound, "ms"], [seconds, "s"], [rate, "per second"], [bytes, "bytes"], [percent, "%"],
 ]);
 
 /** The quantile that leaves one sample in so many above it: 100 is 99%. */

@@ -1,11 +1,11 @@
 // A report: its charts, from the data that stands in the page.
 
 import { charts } from "./charts";
-import { type FigureName, type Page, type Run, type Step, stepName } from "./data";
+import { type FigureName, type Page, type Run, type Step, formatOf, stepName } from "./data";
 import { type Table, type View, endOfClock } from "./drawing";
 import { csv, save } from "./export";
 import { Figure, type Range, WHOLE, make } from "./figures";
-import { type Format, as, bytes, count, duration, percent, rate } from "./format";
+import { type Format, as, bytes, count, percent, rate } from "./format";
 import { colours } from "./theme";
 
 export const NARROW = 560;
@@ -147,7 +147,10 @@ function stepTable({ steps }: Run): Table {
     ],
     rows: steps.map((step) => [
       as(count)(step.clients), ...[step.asked, step.sent, step.received].map((value) => maybe(rate, value)),
-      ...names.flatMap((name) => STATISTICS.map((statistic) => maybe(duration, step.figures[name]?.[statistic]))),
+      ...names.flatMap((name) => {
+        const figure = step.figures[name];
+        return STATISTICS.map((statistic) => (figure ? as(formatOf(figure, statistic))(figure[statistic]) : ""));
+      }),
       as(count)(Object.values(step.errors).reduce((sum, n) => sum + n, 0)), maybe(percent, step.server?.cpu), maybe(bytes, step.server?.rss),
       step.kept ? "yes" : "no",
     ]),

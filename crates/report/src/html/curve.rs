@@ -9,6 +9,19 @@ const POINTS_PER_DECADE: i32 = 8;
 const DECADES: i32 = 6;
 /// The quantiles of a box and its whiskers.
 const BOX: [f64; 5] = [0.01, 0.25, 0.5, 0.75, 0.99];
+/// The statistics of a figure, each with the quantile that makes it a lower bound where what never came decides that.
+const STATISTICS: [(&str, f64); 10] = [
+    ("mean", 1.0),
+    ("p1", 0.01),
+    ("p25", 0.25),
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p999", 0.999),
+    ("max", 1.0),
+];
 
 /// One timed figure of a step.
 #[derive(Serialize)]
@@ -28,12 +41,17 @@ pub(super) struct FigureData {
     curve: Vec<(f64, f64)>,
     /// The distribution's bars ([`density::bars`]), likewise.
     bars: Vec<(u16, u64)>,
+    /// The statistics that are lower bounds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    at_least: Vec<&'static str>,
 }
 
 impl FigureData {
-    /// `None` for a figure that does not apply. The curve and the bars are most of it.
-    pub(super) fn of(histogram: &Histogram, has_curve: bool) -> Option<Self> {
+    /// `None` for a figure that does not apply. The curve and the bars are most of it. `is_open`: whether what never
+    /// came decides a quantile.
+    pub(super) fn of(histogram: &Histogram, has_curve: bool, is_open: impl Fn(f64) -> bool) -> Option<Self> {
         let summary = histogram.summary()?;
+        let open = STATISTICS.into_iter().filter(|(_, q)| is_open(*q));
         Some(FigureData {
             count: summary.count,
             mean: ms(summary.mean_ns),
@@ -46,6 +64,7 @@ impl FigureData {
             quartiles: BOX.map(|q| ms(histogram.quantile_ns(q) as f64)),
             curve: if has_curve { curve(histogram) } else { Vec::new() },
             bars: if has_curve { density::bars(histogram) } else { Vec::new() },
+            at_least: open.map(|(statistic, _)| statistic).collect(),
         })
     }
 }

@@ -208,7 +208,10 @@ fn step_data(step: &Step, rows_max: usize, curves: Curves) -> StepData {
         received: step.rates.received_per_s.map(digits),
         main: main.name(),
         figures: figures
-            .filter_map(|(timed, figure)| Some((timed.name(), FigureData::of(figure, has_curve(timed))?)))
+            .filter_map(|(timed, figure)| {
+                let is_open = |q| step.is_open(timed, q);
+                Some((timed.name(), FigureData::of(figure, has_curve(timed), is_open)?))
+            })
             .collect(),
         errors: errors(step),
         server: step.server.as_ref().map(|server| ServerData {

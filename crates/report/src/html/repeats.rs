@@ -53,7 +53,9 @@ impl<'a> Repeats<'a> {
             all.merge(one);
         }
         let medians = each().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
-        Some(RepeatsData { all: FigureData::of(&all, true)?, medians })
+        let open: u64 = self.0.iter().map(|step| step.open_samples(main_timed(step))).sum();
+        let is_open = |q| stats::rank(all.count(), q) > all.count() - open;
+        Some(RepeatsData { all: FigureData::of(&all, true, is_open)?, medians })
     }
 }
 

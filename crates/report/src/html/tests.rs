@@ -56,6 +56,22 @@ fn unanswered_messages_are_drawn_as_no_latency() {
 }
 
 #[test]
+fn charts_are_told_lower_bounds() {
+    let mut run = sample::echo_run();
+    run.steps.truncate(1);
+    let bounds = |run: &Run| {
+        data_of(&page_of(std::slice::from_ref(run)))["runs"][0]["steps"][0]["figures"]["rtt"]["at_least"]
+            .clone()
+    };
+    let figures = &mut run.steps[0].figures;
+    figures.service = figures.rtt.clone();
+    assert!(bounds(&run).is_null());
+    let figures = &mut run.steps[0].figures;
+    figures.rtt.record_n_ns(10_000_000_000, figures.service.count() / 9);
+    assert_eq!(bounds(&run), serde_json::json!(["mean", "p95", "p99", "p999", "max"]));
+}
+
+#[test]
 fn unanswered_broadcasts_are_told_by_deliveries() {
     let mut run = sample::broadcast_run();
     for step in &mut run.steps {

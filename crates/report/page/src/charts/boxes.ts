@@ -1,12 +1,14 @@
 // Latency as box plots: a run beside another, or a step beside another.
 
-import { type Figure, mainFigure, runLatency, stepName } from "../data";
+import { type Figure, formatOf, mainFigure, runLatency, stepName } from "../data";
 import { type Chart, type View, axis, base, upright } from "../drawing";
 import { as, duration, tick } from "../format";
 
 /** With more boxes their names stand aslant, with still more not all of them. */
 const LEVEL_NAMES_MAX = 8;
 const ALL_NAMES_MAX = 24;
+/** What the numbers of a box are. */
+const QUANTILES = ["p1", "p25", "p50", "p75", "p99"];
 
 interface Box {
   name: string;
@@ -25,11 +27,12 @@ export const boxes: Chart = {
     if (all.length < 2) return undefined;
     return {
       option: option(view, all),
-      says: `Box plots of latency: ${all.map(({ name, figure }) => `${name} median ${duration(figure.p50)}`).join(", ")}.`,
+      says: `Box plots of latency: ${all.map(({ name, figure }) => `${name} median ${formatOf(figure, "p50")(figure.p50)}`).join(", ")}.`,
       table: () => ({
         columns: ["", "1%", "25%", "50%", "75%", "99%", ...(hasRepeats(all) ? ["medians of the repeats"] : [])],
         rows: all.map(({ name, figure, medians }) => [
-          name, ...figure.box.map(as(duration)), ...(hasRepeats(all) ? [medians.map(duration).join(", ")] : []),
+          name, ...figure.box.map((ms, at) => as(formatOf(figure, QUANTILES[at]!))(ms)),
+          ...(hasRepeats(all) ? [medians.map(duration).join(", ")] : []),
         ]),
       }),
     };

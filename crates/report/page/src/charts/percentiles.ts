@@ -1,8 +1,11 @@
 // Latency by percentile: HdrHistogram's plot, on a logarithmic axis of what is left above.
 
 import { type Curve, curvesOf } from "../curves";
+import { formatOf } from "../data";
 import { type Chart, type View, axis, base, line, upright } from "../drawing";
 import { as, count, duration, quantile, tick } from "../format";
+
+const STATISTICS = ["mean", "p50", "p90", "p95", "p99", "p999", "max"] as const;
 
 export const percentiles: Chart = {
   id: "percentiles",
@@ -16,11 +19,12 @@ export const percentiles: Chart = {
     return {
       option: option(view, curves),
       says: `Latency by percentile of ${curves.map(({ name }) => name).join(", ")}; `
-        + `the highest 99th percentile is ${duration(slowest.figure.p99)}, of ${slowest.name}.`,
+        + `the highest 99th percentile is ${formatOf(slowest.figure, "p99")(slowest.figure.p99)}, of ${slowest.name}.`,
       table: () => ({
         columns: ["", "samples", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"],
-        rows: curves.map(({ name, figure: f }) => [
-          name, as(count)(f.count), ...[f.mean, f.p50, f.p90, f.p95, f.p99, f.p999, f.max].map(as(duration)),
+        rows: curves.map(({ name, figure }) => [
+          name, as(count)(figure.count),
+          ...STATISTICS.map((statistic) => as(formatOf(figure, statistic))(figure[statistic])),
         ]),
       }),
     };

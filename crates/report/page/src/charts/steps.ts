@@ -1,8 +1,8 @@
 // Latency against clients: where the steps go up, this is the curve that breaks.
 
-import { type FigureName, type Run, type Step } from "../data";
+import { type FigureName, type Run, type Step, formatOf } from "../data";
 import { type Chart, type View, axis, base, line, upright } from "../drawing";
-import { as, count, duration, short, tick } from "../format";
+import { type Format, as, count, duration, short, tick } from "../format";
 
 const FIGURES: [FigureName, string][] = [
   ["first", "first event"],
@@ -23,6 +23,7 @@ interface Point {
   clients: number;
   /** Milliseconds. */
   p95: number;
+  format: Format;
   kept: boolean;
 }
 
@@ -38,11 +39,11 @@ export const steps: Chart = {
       option: option(view, curves),
       says: curves.map(({ name, points }) => {
         const [first, last] = [points[0]!, points.at(-1)!];
-        return `${name}: ${duration(first.p95)} at ${count(first.clients)} clients, ${duration(last.p95)} at ${count(last.clients)}`;
+        return `${name}: ${first.format(first.p95)} at ${count(first.clients)} clients, ${last.format(last.p95)} at ${count(last.clients)}`;
       }).join("; "),
       table: () => ({
         columns: ["", "clients", "p95"],
-        rows: curves.flatMap(({ name, points }) => points.map(({ clients, p95 }) => [name, as(count)(clients), as(duration)(p95)])),
+        rows: curves.flatMap(({ name, points }) => points.map(({ clients, p95, format }) => [name, as(count)(clients), as(format)(p95)])),
       }),
     };
   },
@@ -89,5 +90,5 @@ function curvesOf(run: Run, several: boolean): Curve[] {
 
 function point(step: Step, name: FigureName): Point[] {
   const figure = step.figures[name];
-  return figure ? [{ clients: step.clients, p95: figure.p95, kept: step.kept }] : [];
+  return figure ? [{ clients: step.clients, p95: figure.p95, format: formatOf(figure, "p95"), kept: step.kept }] : [];
 }

@@ -45,7 +45,7 @@ impl Curve {
             return (points.len() > 1).then_some(Curve { of: Of::Rates, points });
         }
         let latency = latency(run.steps.get(shown(run))?);
-        let points = FigureData::of(latency, true)?.into_curve();
+        let points = FigureData::of(latency, true, |_| false)?.into_curve();
         let points = points.into_iter().map(|(rest, ms)| (rest, ms, true)).collect();
         Some(Curve { of: Of::Percentiles, points })
     }
