@@ -81,7 +81,9 @@ fn foreign_servers_get_few_requests() {
     let stream = |p: &mut Peer| p.answer("200 OK\r\nContent-Type: text/event-stream").hold();
     let moved =
         |p: &mut Peer| p.answer("301 Moved\r\nLocation: https://h.example/\r\nContent-Length: 0").fin();
+    let gate = |p: &mut Peer| p.upgrade_if("GET /ws ", "403 Forbidden").hold();
     let cases: &[Case] = &[
+        (gate, &["/ws  WebSocket"], &["idle ws://"]),
         (answers_page, &["HTTP, 200 OK, nginx", "no WebSocket"], &["http http://"]),
         (refuses, &["401 Unauthorized: no token", "-H 'Cookie", "--token", "[[login]]"], &["http://"]),
         (unauthorized, &["Action Cable", "unauthorized", "[[login]]"], &["ws://", "init --from actioncable"]),

@@ -1,10 +1,11 @@
 //! The flags by which a server lets clients in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use secret::Secret;
 
+use crate::output::quoted;
 use crate::secrets::given;
 
 /// The ways of logging in, for clients that a server does not let in.
@@ -24,6 +25,15 @@ pub(crate) fn log_in() -> String {
 pub(crate) fn is_refusal(said: &str) -> bool {
     let said = said.to_ascii_lowercase();
     ["unauthorized", "unauthenticated", "forbidden", "not authorized"].iter().any(|word| said.contains(word))
+}
+
+/// The flags of a command that trusts the same certificates, each after a space.
+pub(crate) fn trust_flags(ca: Option<&Path>, insecure: bool) -> String {
+    match ca {
+        Some(ca) => format!(" --ca {}", quoted(&ca.display().to_string())),
+        None if insecure => " --insecure".to_owned(),
+        None => String::new(),
+    }
 }
 
 /// Origin, headers and certificates.
@@ -48,4 +58,16 @@ pub(crate) struct AccessArgs {
     /// Accept any certificate
     #[arg(long, conflicts_with = "ca")]
     pub(crate) insecure: bool,
+}
+
+impl AccessArgs {
+    /// The flags of a command that is let in as these do, except headers: each after a space.
+    pub(crate) fn flags(&self) -> String {
+        let path = |path: &PathBuf| path.display().to_string();
+        let [cert, key] = [&self.cert, &self.key].map(|file| file.as_ref().map(path));
+        let given = [("--origin", self.origin.clone()), ("--cert", cert), ("--key", key)];
+        let given =
+            given.into_iter().filter_map(|(flag, value)| Some(format!(" {flag} {}", quoted(&value?))));
+        given.collect::<String>() + &trust_flags(self.ca.as_deref(), self.insecure)
+    }
 }

@@ -40,6 +40,8 @@ pub(crate) const SHORT: &str = "--short";
 const CONNECTIONS_MAX: u16 = 200;
 /// Connections that one look makes at most.
 const REQUESTS_MAX: usize = 12;
+/// Connections that are kept for the trial of what was found.
+const FOR_TRIAL: u32 = 1;
 /// Time for the first request, in which a server may have to wake up, and for each further one.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -134,7 +136,8 @@ impl Probe {
         args.access = self.access.clone();
         let target = target::of(&args, 1)?;
         let (interrupts, ends_at) = (interrupts::install()?, Instant::now() + TIME_MAX);
-        let mut prober = Prober { args, target, interrupts, ends_at, requests: 0 };
+        let (unmoved, left_out) = (Vec::new(), Vec::new());
+        let mut prober = Prober { args, target, interrupts, ends_at, requests: 0, unmoved, left_out };
         let first = prober.first()?;
         let found = prober.look(&first)?;
         let trial = match advice::best(&found) {
@@ -146,7 +149,8 @@ impl Probe {
             url: secrets::url(&prober.target.url),
             is_short: self.short,
             requests: prober.requests,
-            has_headers: !prober.args.access.headers.is_empty(),
+            left_out: &prober.left_out,
+            access: &prober.args.access,
             has_user: prober.target.userinfo.is_some(),
             found: &found,
             trial: trial.as_ref(),
@@ -220,6 +224,10 @@ struct Prober {
     interrupts: Interrupts,
     ends_at: Instant,
     requests: usize,
+    /// Statuses of refusals in which an origin changed nothing.
+    unmoved: Vec<u16>,
+    /// Paths of places that were left out, for want of connections or time.
+    left_out: Vec<String>,
 }
 
 impl Prober {
@@ -258,7 +266,11 @@ impl Prober {
         for place in iter::once(itself.clone()).chain(usual) {
             // A server that takes one path unseen may take any.
             let is_known = place.is_plain() && found.iter().any(Found::is_plain);
-            if is_known || self.is_over() {
+            if is_known {
+                continue;
+            }
+            if self.is_over(FOR_TRIAL) {
+                self.left_out.push(place.base());
                 continue;
             }
             let asked = self.ask(&place, None, TIMEOUT).and_then(|reply| self.with_origin(&place, reply));
@@ -279,20 +291,25 @@ impl Prober {
     fn with_origin(&mut self, place: &Place, reply: Reply) -> Result<(Reply, Option<String>), Failure> {
         let refuses = reply.status.is_some_and(|status| status == place.origin_refusal());
         let given = self.args.access.origin.clone();
-        if !refuses || given.is_some() || place.is_get() || self.is_over() {
+        // A server that answers so to all that it does not know would use up the connections.
+        let is_unmoved = reply.status.is_some_and(|status| self.unmoved.contains(&status));
+        if !refuses || is_unmoved || given.is_some() || place.is_get() || self.is_over(FOR_TRIAL) {
             return Ok((reply, given.filter(|_| !place.is_get())));
         }
         let scheme = if self.target.tls_name.is_some() { "https" } else { "http" };
         let origin = format!("{scheme}://{}", self.target.host);
         let again = self.ask(place, Some(&origin), TIMEOUT)?;
         // An origin that changes nothing is not worth a flag in the command that is suggested.
-        let is_changed = again.status != reply.status;
-        Ok(if is_changed { (again, Some(origin)) } else { (reply, None) })
+        if again.status != reply.status {
+            return Ok((again, Some(origin)));
+        }
+        self.unmoved.extend(reply.status);
+        Ok((reply, None))
     }
 
     /// Has one client speak the protocol that was found, and send one message if its clients say anything.
     fn try_echo(&mut self, found: &Found) -> Result<Option<Trial>, Failure> {
-        let Some(dialect) = found.service.dialect().filter(|_| !self.is_over()) else { return Ok(None) };
+        let Some(dialect) = found.service.dialect().filter(|_| !self.is_over(0)) else { return Ok(None) };
         let asked = match dialect.facts().only_receives {
             true => RequestKind::Join(dialect),
             false => RequestKind::Echo(dialect),
@@ -383,9 +400,10 @@ impl Prober {
         secrets::url(&format!("{scheme}://{}{}", self.target.host, place.base()))
     }
 
-    fn is_over(&self) -> bool {
-        // The last is for the trial.
-        self.requests >= REQUESTS_MAX || Instant::now() >= self.ends_at || self.interrupts.count() > 0
+    /// Returns whether no connection is left beside those to `keep`, or no time.
+    fn is_over(&self, keep: u32) -> bool {
+        let is_late = Instant::now() + TIMEOUT * keep >= self.ends_at;
+        self.requests + keep as usize >= REQUESTS_MAX || is_late || self.interrupts.count() > 0
     }
 }
 

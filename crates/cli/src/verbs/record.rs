@@ -18,7 +18,7 @@ use results::format::printable;
 
 use crate::exit::{Exit, Failure};
 use crate::verbs::init::{new_file, recorded};
-use crate::{browser, interrupts, locale, output, secrets, security, stderr, target};
+use crate::{access, browser, interrupts, locale, output, secrets, security, stderr, target};
 
 /// Address of the second user: cookies belong to a host, whatever the port.
 const SECOND: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -220,7 +220,8 @@ impl Record {
         self.make_way([&files.toml].into_iter().chain(draft.users.is_some().then_some(&files.users)));
         let text = recorded::keep(&files.toml, &draft)?;
         let command = recorded::command(&files.toml, &draft.server, recorded::CLIENTS);
-        output::print(&format!("{text}\nRun it:\n\n  {command}{}\n", self.tls_flags()))
+        let trust = access::trust_flags(self.ca.as_deref(), self.insecure);
+        output::print(&format!("{text}\nRun it:\n\n  {command}{trust}\n"))
     }
 
     /// Removes files that are written next, if they may be written over. A file keeps the permissions that it
@@ -229,15 +230,6 @@ impl Record {
         for path in files.into_iter().filter(|_| self.force) {
             // One that cannot be removed is reported when it is written.
             let _ = fs::remove_file(path);
-        }
-    }
-
-    /// The flags with which a run reaches the same server.
-    fn tls_flags(&self) -> String {
-        match &self.ca {
-            Some(ca) => format!(" --ca {}", output::quoted(&ca.display().to_string())),
-            None if self.insecure => " --insecure".to_owned(),
-            None => String::new(),
         }
     }
 }

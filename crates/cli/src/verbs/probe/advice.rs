@@ -1,10 +1,11 @@
 //! The report of a probe: a line for each place, what is in the way, and the commands to type next.
 
 use proxy::Upstream;
+use results::format;
 use secret::HIDDEN;
 use url::Url;
 
-use crate::access::{self, WAYS_TO_LOG_IN};
+use crate::access::{self, AccessArgs, WAYS_TO_LOG_IN};
 use crate::output::quoted;
 use crate::verbs::probe::service::{Barrier, Found, Service};
 
@@ -19,8 +20,8 @@ pub(super) enum Trial {
     Fails(String),
 }
 
-const NO_WEBSOCKET: &str =
-    "  no WebSocket found; the browser's developer tools show its path: throng ws://HOST:PORT/PATH\n";
+/// The way to a WebSocket that was not found.
+const PATH_ELSEWHERE: &str = "the browser's developer tools show its path: throng ws://HOST:PORT/PATH";
 
 /// A command to type, and what it is for.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,8 +46,10 @@ pub(super) struct View<'a> {
     pub(super) is_short: bool,
     /// Connections that were made.
     pub(super) requests: usize,
-    /// True if they had headers of the user's.
-    pub(super) has_headers: bool,
+    /// Usual paths that were left out, for want of connections or time.
+    pub(super) left_out: &'a [String],
+    /// The flags by which the server lets clients in.
+    pub(super) access: &'a AccessArgs,
     /// True if the URL has a user.
     pub(super) has_user: bool,
     pub(super) found: &'a [Found],
@@ -57,35 +60,40 @@ pub(super) struct View<'a> {
 impl View<'_> {
     /// The lines that are printed.
     pub(super) fn text(&self) -> String {
-        let View { url, requests, found, trial, .. } = self;
-        let mut text = format!("{url}: {requests} requests\n\n");
+        let View { url, requests, access, found, trial, .. } = self;
+        let mut text = format!("{url}: {}\n\n", format::counted(*requests as u64, "request"));
         let width = found.iter().map(|found| found.url.chars().count()).max().unwrap_or_default();
         for place in *found {
             text.push_str(&format!("  {:width$}  {}\n", place.url, line(place)));
         }
         if !found.iter().any(|found| found.service.example().is_some()) {
-            text.push_str(NO_WEBSOCKET);
+            let left_out = match self.left_out {
+                [] => String::new(),
+                paths => format!("; not asked: {}", paths.join(", ")),
+            };
+            text.push_str(&format!("  no WebSocket found{left_out}; {PATH_ELSEWHERE}\n"));
         }
         if let Some((place, said)) = barrier(found, *trial) {
             text.push_str(&format!("\nIn the way at {place}: {said}\n"));
         }
-        let commands = commands(found, *trial);
+        let commands = commands(found, *trial, access);
         if !commands.is_empty() {
-            text.push_str(&format!("\nNext{}:\n", self.left_out()));
+            text.push_str(&format!("\nNext{}:\n", self.lacking()));
         }
         for Command { words, purpose } in commands {
             text.push_str(&format!("  {words}\n      {purpose}\n"));
         }
         if self.is_short && found.iter().any(Found::is_websocket) {
-            text.push_str(&format!("\nIts limits and timeouts: throng probe {}\n", typed(url)));
+            let command = format!("throng probe {}{}", typed(url), access.flags());
+            text.push_str(&format!("\nIts limits and timeouts: {command}\n"));
         }
         text
     }
 
     /// Parts of the user's command that the proposals lack.
-    fn left_out(&self) -> &'static str {
+    fn lacking(&self) -> &'static str {
         let has_secret = self.has_user || without_secrets(&self.url) != self.url;
-        match (self.has_headers, has_secret) {
+        match (!self.access.headers.is_empty(), has_secret) {
             (false, false) => "",
             (true, false) => ", with the same -H",
             (false, true) => ", with the URL's credentials, which are left out",
@@ -121,31 +129,41 @@ fn line(found: &Found) -> String {
 }
 
 /// The commands that work as they stand, and the one for which a file has to be edited.
-fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
+fn commands(found: &[Found], trial: Option<&Trial>, access: &AccessArgs) -> Vec<Command> {
     let Some(best) = best(found) else { return Vec::new() };
+    let given = access.flags();
+    // The user's own origin comes first.
+    let origin = access.origin.clone().or_else(|| best.origin.clone());
+    let flags = AccessArgs { origin, ..access.clone() }.flags();
     let mut commands = Vec::new();
     match &best.barrier {
         Some(Barrier::Redirect(location)) if best.service == Service::Http => {
-            return vec![Command { words: format!("throng {}", typed(location)), purpose: "look there" }];
+            return vec![Command {
+                words: format!("throng {}{given}", typed(location)),
+                purpose: "look there",
+            }];
         }
         Some(Barrier::Login(_)) => commands.extend([
             Command {
-                words: format!("throng {} -H 'Cookie: NAME=VALUE'", typed(&best.url)),
+                words: format!("throng {} -H 'Cookie: NAME=VALUE'{flags}", typed(&best.url)),
                 purpose: "look again, logged in",
             },
             Command {
-                words: format!("throng record {}", quoted(&origin_of(&best.url))),
+                words: format!(
+                    "throng record {}{}",
+                    quoted(&origin_of(&best.url)),
+                    access::trust_flags(access.ca.as_deref(), access.insecure)
+                ),
                 purpose: "write app.toml from a session in your browser, with its login",
             },
         ]),
-        _ => commands.extend(load(best, trial)),
+        _ => commands.extend(load(best, trial, &flags)),
     }
     if best.service == Service::EventStream && trial == Some(&Trial::Connects) {
         commands.push(Command {
             words: format!(
-                "throng broadcast {} --protocol sse --publish-url /PATH --clients 100{}",
-                typed(&best.url),
-                origin(best)
+                "throng broadcast {} --protocol sse --publish-url /PATH --clients 100{flags}",
+                typed(&best.url)
             ),
             purpose: "measure delivery: POST /PATH has your application tell them each message",
         });
@@ -159,20 +177,20 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
             },
         });
         commands.push(Command {
-            words: format!("throng run app.toml {} --clients 50{}", typed(&best.url), origin(best)),
+            words: format!("throng run app.toml {} --clients 50{flags}", typed(&best.url)),
             purpose: "load your app",
         });
     }
     let page = found.iter().find(|found| found.service == Service::Http && found.is_good);
     commands.extend(page.map(|page| Command {
-        words: format!("throng http {} -c 50 -d 10s", typed(&page.url)),
+        words: format!("throng http {} -c 50 -d 10s{given}", typed(&page.url)),
         purpose: "load the page: requests per second",
     }));
     commands
 }
 
-/// The command that loads a WebSocket without a file.
-fn load(best: &Found, trial: Option<&Trial>) -> Option<Command> {
+/// The command that loads a WebSocket without a file; `flags`: those that let its clients in.
+fn load(best: &Found, trial: Option<&Trial>, flags: &str) -> Option<Command> {
     let dialect = match best.service.dialect()? {
         _ if best.is_plain() => String::new(),
         dialect => format!(" --protocol {}", dialect.name()),
@@ -182,7 +200,7 @@ fn load(best: &Found, trial: Option<&Trial>) -> Option<Command> {
         Trial::Connects => ("idle", "open connections and hold them"),
         Trial::Fails(_) => return None,
     };
-    let words = format!("throng {verb} {}{dialect} --clients 100 -d 10s{}", typed(&best.url), origin(best));
+    let words = format!("throng {verb} {}{dialect} --clients 100 -d 10s{flags}", typed(&best.url));
     Some(Command { words, purpose })
 }
 
@@ -194,10 +212,6 @@ fn typed(shown: &str) -> String {
 fn without_secrets(shown: &str) -> String {
     let parts = shown.split_inclusive(['?', '&']).filter(|part| !part.contains(HIDDEN));
     parts.collect::<String>().trim_end_matches(['?', '&']).to_owned()
-}
-
-fn origin(found: &Found) -> String {
-    found.origin.as_ref().map(|origin| format!(" --origin {origin}")).unwrap_or_default()
 }
 
 /// The origin of a server's pages.
@@ -218,7 +232,27 @@ mod tests {
     }
 
     fn typed(found: &[Found], trial: Option<&Trial>) -> Vec<String> {
-        commands(found, trial).into_iter().map(|command| command.words).collect()
+        let words = |access: &AccessArgs| -> Vec<String> {
+            commands(found, trial, access).into_iter().map(|command| command.words).collect()
+        };
+        let insecure = words(&AccessArgs { insecure: true, ..AccessArgs::default() });
+        let has_flag = |words: &String| words.ends_with(" --insecure") != words.starts_with("throng init ");
+        assert!(insecure.iter().all(has_flag), "{insecure:?}");
+        words(&AccessArgs::default())
+    }
+
+    /// A view of nothing yet.
+    fn view(access: &AccessArgs) -> View<'_> {
+        View {
+            url: URL.to_owned(),
+            is_short: true,
+            requests: 3,
+            left_out: &[],
+            access,
+            has_user: false,
+            found: &[],
+            trial: None,
+        }
     }
 
     #[test]
@@ -288,35 +322,55 @@ mod tests {
     }
 
     #[test]
+    fn commands_carry_certificates_and_origin() {
+        let locked = Found { barrier: Some(Barrier::Login("401".to_owned())), ..at(Service::Plain, URL) };
+        let access = AccessArgs {
+            origin: Some("http://app".to_owned()),
+            ca: Some("my ca.pem".into()),
+            cert: Some("c.pem".into()),
+            key: Some("k.pem".into()),
+            ..AccessArgs::default()
+        };
+        let words: Vec<String> =
+            commands(&[locked], None, &access).into_iter().map(|command| command.words).collect();
+        let flags = "--origin http://app --cert c.pem --key k.pem --ca 'my ca.pem'";
+        assert_eq!(words[0], format!("throng {URL} -H 'Cookie: NAME=VALUE' {flags}"));
+        assert_eq!(words[1], "throng record http://h:1 --ca 'my ca.pem'");
+        assert!(words[3].ends_with(&format!(" --clients 50 {flags}")), "{words:?}");
+    }
+
+    #[test]
+    fn paths_without_a_request_are_named() {
+        let (found, access) = ([at(Service::Http, "http://h:1/")], AccessArgs::default());
+        let left_out = ["/ws".to_owned(), "/websocket".to_owned()];
+        let view = View { requests: 11, left_out: &left_out, found: &found, ..view(&access) };
+        let line = view.text().lines().nth(3).map(str::to_owned).unwrap();
+        assert!(line.contains("not asked: /ws, /websocket;"), "{line}");
+    }
+
+    #[test]
     fn next_commands_carry_no_masks() {
         let url = "ws://h:1/cable?token=***ab12&room=1&sig=***cd34";
         let found = [at(Service::ActionCable, url)];
-        let (has_headers, has_user) = (false, false);
-        let view = |url: &str| {
-            let (url, trial) = (url.to_owned(), Some(&Trial::Connects));
-            View { url, is_short: true, requests: 3, has_headers, has_user, found: &found, trial }.text()
+        let access = AccessArgs::default();
+        let text = |url: &str| {
+            let trial = Some(&Trial::Connects);
+            View { url: url.to_owned(), found: &found, trial, ..view(&access) }.text()
         };
-        let text = view(url);
-        let (shown, next) = text.split_once("Next").unwrap();
-        assert!(shown.contains(url) && next.starts_with(", with"), "{text}");
+        let probed = text(url);
+        let (shown, next) = probed.split_once("Next").unwrap();
+        assert!(shown.contains(url) && next.starts_with(", with"), "{probed}");
         assert!(next.contains("throng idle 'ws://h:1/cable?room=1' ") && !next.contains(HIDDEN), "{next}");
-        assert!(view("ws://h:1/cable?room=1").contains("Next:"));
+        assert!(text("ws://h:1/cable?room=1").contains("Next:"));
     }
 
     #[test]
     fn a_refusal_names_the_ways_to_log_in() {
         let found = [at(Service::ActionCable, "ws://h:1/cable")];
         let trial = Trial::Fails("disconnect_unauthorized: unauthorized".to_owned());
-        let view = View {
-            url: URL.to_owned(),
-            is_short: true,
-            requests: 3,
-            has_headers: true,
-            has_user: false,
-            found: &found,
-            trial: Some(&trial),
-        };
-        let text = view.text();
+        let headers = vec![("X-User".to_owned(), "ann".into())];
+        let access = AccessArgs { headers, ..AccessArgs::default() };
+        let text = View { found: &found, trial: Some(&trial), ..view(&access) }.text();
         for part in
             ["ws://h:1/: 3 requests", "In the way at ws://h:1/cable", "--token", "[[login]]", "same -H"]
         {
