@@ -129,6 +129,11 @@ fn origin(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         }
     };
     let (foreign, absent) = (refusal(Some(FOREIGN))?, refusal(None)?);
+    Ok(vec![Ok(origins(foreign, absent))])
+}
+
+/// The answer to a foreign origin, and to none.
+fn origins(foreign: Option<Refusal>, absent: Option<Refusal>) -> Finding {
     let told = |who: &str, refusal: &Option<Refusal>| match refusal {
         None => format!("{who}: let in"),
         Some(refusal) => format!("{who}: refused, {refusal}"),
@@ -139,8 +144,23 @@ fn origin(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     });
     let text = format!("{}; {}", told("foreign", &foreign), told("without Origin", &absent));
     let finding = Finding::new(text, data);
-    Ok(vec![Ok(match foreign {
+    // Clients of throng name no origin unless they are told to: that a foreign one is refused bounds no run.
+    match absent {
         Some(_) => finding.limits("Clients must come from a page of the app: --origin URL."),
         None => finding,
-    })])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verbs::probe::sheet::channel::Lost;
+
+    #[test]
+    fn only_a_demanded_origin_bounds_clients() {
+        let refused = || Some(Refusal::Lost(Lost::Reset));
+        assert_eq!(origins(refused(), None).meaning, None);
+        assert!(origins(refused(), refused()).meaning.is_some());
+        assert_eq!(origins(None, None).meaning, None);
+    }
 }
