@@ -152,7 +152,7 @@ fn idle(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         silence(&quiet, max),
         prolonged(&quiet, &pinging, between),
         own_pings(&quiet, max),
-        without_pongs(&quiet, &deaf, max),
+        without_pongs(&quiet, &deaf),
         closer(&quiet),
     ])
 }
@@ -221,7 +221,7 @@ fn interval(times: &[Duration]) -> Option<Duration> {
     gaps.get(gaps.len() / 2).copied()
 }
 
-fn without_pongs(quiet: &Watched<'_>, deaf: &Watched<'_>, max: Duration) -> Outcome {
+fn without_pongs(quiet: &Watched<'_>, deaf: &Watched<'_>) -> Outcome {
     let Some(&first) = deaf.pings.first() else {
         return Err(NotTried("the server sends no pings".to_owned()));
     };
@@ -234,11 +234,16 @@ fn without_pongs(quiet: &Watched<'_>, deaf: &Watched<'_>, max: Duration) -> Outc
             Ok(Finding::new(text, data))
         }
         Some(_) => Err(NotTried("the idle timeout comes first".to_owned())),
-        None => {
-            let text = format!("kept open for {}", seconds(max));
-            Ok(Finding::new(text, json!({ "closed_after_s": null })))
-        }
+        None => Ok(kept_open(deaf.age(), first)),
     }
+}
+
+/// The answer of a connection of this age that was never closed; the first ping that it left unanswered came
+/// at `first`.
+fn kept_open(age: Duration, first: Duration) -> Finding {
+    let deaf = age.saturating_sub(first);
+    let data = json!({ "closed_after_s": null, "none_within_s": in_seconds(deaf) });
+    Finding::new(format!("kept open for {} after the first ping", seconds(deaf)), data)
 }
 
 fn closer(quiet: &Watched<'_>) -> Outcome {
@@ -260,6 +265,13 @@ fn closer(quiet: &Watched<'_>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pongs_are_missed_from_the_first_ping() {
+        let found = kept_open(Duration::from_secs(90), Duration::from_secs(60));
+        assert_eq!(found.data["none_within_s"], 30.0);
+        assert!(found.text.contains("30.0 s"), "{}", found.text);
+    }
 
     #[test]
     fn intervals_are_medians() {
