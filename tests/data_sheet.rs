@@ -131,13 +131,18 @@ const CASES: [Case; 15] = [
         &[
             ("message_rate/limit", "120"),
             ("message_rate/refusal", "1008"),
-            ("message_rate/recovers_within_s", "1"),
+            ("message_rate/recovers_within_s", "1.2"),
         ],
     ),
     (
         "150 messages a second, then silence",
         r#"{"burst":{"max":150,"by":"silence"}}"#,
-        &[("message_rate/limit", "150"), ("message_rate/refusal", "\"silence\"")],
+        &[
+            ("message_rate/limit", "150"),
+            ("message_rate/refusal", "\"silence\""),
+            // After 1.5 s in which nothing came, it waits 1.2 s.
+            ("message_rate/recovers_within_s", "2.7"),
+        ],
     ),
     (
         "no answers, and 40 messages a second, then 1008",

@@ -62,7 +62,7 @@ struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// Waits, and pings each once a second: an idle timeout would make room for others.
+    /// Waits, and pings each now and then: an idle timeout would make room for others.
     fn keep(&mut self, tester: &Tester<'_>, time: Duration) -> Result<(), NotTried> {
         let until = Instant::now() + time;
         loop {
@@ -216,12 +216,11 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     };
     let refused_at = Instant::now();
     site.pause(WINDOW)?;
-    // A bucket of tokens has those of this time, and a window of a second all of its own: both are the rate.
     let waited = refused_at.elapsed();
     let (again, refused_again) = admit(tester, WINDOW / 2)?;
-    // Where a window ends in the midst of a try, that try has those of two: the lower one is the rate.
-    let at_first_per_s = accepted as f64 / time.max(WINDOW).as_secs_f64();
-    let per_s = (again as f64 / waited.as_secs_f64()).min(at_first_per_s);
+    let until_refused = refused_at.elapsed();
+    let fills = again > 0 && (refused_again.is_none() || lets_in_soon(tester, waited / again as u32)?);
+    let per_s = limit_per_s((accepted, time), (again, if fills { until_refused } else { waited }));
     let after = retry_after.as_ref().map(|after| format!(", Retry-After: {after}")).unwrap_or_default();
     let text = format!("{counted}, then refused: {refusal}{after}; {} after 1 s", more(again));
     let data = json!({
@@ -244,6 +243,24 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         }
     };
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}
+
+/// Returns whether a connection is let in soon after a refusal; `apart`: the time between two at the limit's
+/// rate. A bucket of tokens fills all the time, a window of a second lets no other in before it ends.
+fn lets_in_soon(tester: &Tester<'_>, apart: Duration) -> Result<bool, NotTried> {
+    tester.site.pause(2 * apart)?;
+    match admitted(tester) {
+        Ok(_) => Ok(true),
+        Err(refusal) => refused(refusal).map(|_| false),
+    }
+}
+
+/// New connections per second, by those at first and those let in again after a refusal, each with the time
+/// in which the limit let them in.
+fn limit_per_s((accepted, time): (u64, Duration), (again, time_again): (u64, Duration)) -> f64 {
+    // Where a window ends in the midst of a try, that try has those of two: the lower one is the rate.
+    let at_first_per_s = accepted as f64 / time.max(WINDOW).as_secs_f64();
+    at_first_per_s.min(again as f64 / time_again.as_secs_f64())
 }
 
 /// Connections that were let in after a refusal.
@@ -269,6 +286,8 @@ struct Burst {
     closing: Option<Closing>,
     /// The beginning of a message that was no echo.
     told: Option<String>,
+    /// The time of the last answer, or of the sending.
+    answered_at: Instant,
 }
 
 /// Sends `messages` at once, and counts answers: echoes, or else a pong for each part.
@@ -281,15 +300,15 @@ fn burst(tester: &Tester<'_>, socket: &mut WebSocket<'_>, messages: u64) -> Resu
     if !echoes {
         frames.extend(framed(Opcode::Ping, b""));
     }
-    let mut of = Burst { answered: 0, closing: None, told: None };
     let mut sent = socket.send(&frames, ANSWER_MAX);
-    let (mut answered, mut until) = (0, Instant::now() + QUIET);
+    let mut of = Burst { answered: 0, closing: None, told: None, answered_at: Instant::now() };
+    let mut answered = 0;
     while of.answered < messages {
         // Pings of the server do not prolong the wait.
         if of.answered > answered {
-            (answered, until) = (of.answered, Instant::now() + QUIET);
+            (answered, of.answered_at) = (of.answered, Instant::now());
         }
-        match std::mem::replace(&mut sent, Ok(())).and_then(|()| socket.hear(until)) {
+        match std::mem::replace(&mut sent, Ok(())).and_then(|()| socket.hear(of.answered_at + QUIET)) {
             Ok(Heard::Message(message)) if echoes && message.copies(&text) > 0 => {
                 of.answered += message.copies(&text);
             }
@@ -360,18 +379,20 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
             socket = WebSocket::open(tester, &Offer::default())?;
         }
         tester.site.pause(wait)?;
+        let waited = first.answered_at.elapsed();
         if burst(tester, &mut socket, limit)?.answered >= limit {
-            within = Some(wait.as_secs());
+            within = Some(waited);
             break;
         }
     }
-    let again = within.map_or("no more".to_owned(), |within| format!("as many again after {within} s"));
+    let again =
+        within.map_or("no more".to_owned(), |within| format!("as many again after {}", seconds(within)));
     let data = json!({
         "answered": limit,
         "limit": limit,
         "at_least": is_reset,
         "refusal": key,
-        "recovers_within_s": within,
+        "recovers_within_s": within.map(|within| within.as_secs_f64()),
     });
     let least = if is_reset { "at least " } else { "" };
     let text = format!("{least}{} {together}, then {told}; {again}", format::count(limit));
@@ -383,6 +404,21 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_count_the_time_of_both_tries() {
+        let ms = Duration::from_millis;
+        for (first, again, per_s) in [
+            // A bucket of 50/s that held 50, and a window of 100 a second: at 250/s, one after another.
+            ((62, ms(248)), (62, ms(1248)), 50),
+            ((100, ms(400)), (100, ms(1000)), 100),
+            // A window that ended in the midst of the first try.
+            ((160, ms(700)), (100, ms(1000)), 100),
+            ((20, ms(80)), (0, ms(1000)), 0),
+        ] {
+            assert_eq!(limit_per_s(first, again).round() as u64, per_s, "{first:?} {again:?}");
+        }
+    }
 
     #[test]
     fn slow_handshakes_advise_no_rate_of_zero() {
