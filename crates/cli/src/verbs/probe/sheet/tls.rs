@@ -99,9 +99,22 @@ fn certificate(ends: Option<String>) -> Outcome {
     let ends = ends.ok_or_else(not_read)?;
     let at = jiff::civil::DateTime::strptime("%Y%m%d%H%M%SZ", &ends).map_err(|_| not_read())?;
     let at = at.in_tz("UTC").map_err(|_| not_read())?.timestamp();
-    let days = at.duration_since(Timestamp::now()).as_hours() / 24;
-    let date = at.strftime("%Y-%m-%d").to_string();
-    let finding =
-        Finding::new(format!("valid until {date}, {days} days"), json!({ "until": date, "days": days }));
+    let (now, date) = (Timestamp::now(), at.strftime("%Y-%m-%d").to_string());
+    let days = at.duration_since(now).as_hours() / 24;
+    let text =
+        if at < now { format!("expired on {date}") } else { format!("valid until {date}, {days} days") };
+    let finding = Finding::new(text, json!({ "until": date, "days": days }));
     Ok(if days < DAYS_LEFT { finding.limits("Renew the certificate before long runs.") } else { finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expired_certificates_are_told() {
+        let text = |ends: &str| certificate(Some(ends.to_owned())).unwrap().text;
+        assert_eq!(text("20200101000000Z"), "expired on 2020-01-01");
+        assert!(text("40960101000000Z").starts_with("valid until 4096-01-01, "));
+    }
 }
