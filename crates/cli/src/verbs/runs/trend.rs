@@ -4,6 +4,8 @@ use clap::Args;
 use report::{Cell, Column, Table};
 use results::Scenario;
 use results::conclusion::Status;
+use results::format::{counted, printable};
+use stats::Timed;
 use store::{Entry, Query, Store};
 
 use crate::archive;
@@ -31,7 +33,7 @@ impl Trend {
     pub(super) fn run(self, store: &Store) -> Result<Exit, Failure> {
         let limit = (self.limit > 0).then_some(self.limit);
         let query = Query { name: Some(self.name.clone()), limit, ..Query::default() };
-        let mut entries = store.list(&query).map_err(archive::failure)?;
+        let entries = store.list(&query).map_err(archive::failure)?;
         let Some(newest) = entries.first() else {
             let problem = format!("no run has the name {:?}; give runs one with --name", self.name);
             return Err(Failure::usage("NAME", problem));
@@ -41,10 +43,7 @@ impl Trend {
             Failure::usage("NAME", problem)
         })?;
         let all = entries.len();
-        let figure = entries.iter().find_map(|entry| entry.figure).unwrap_or(scenario.main_figure());
-        let is_in_trend =
-            |entry: &Entry| entry.scenario == scenario.name() && entry.figure.is_none_or(|of| of == figure);
-        entries.retain(is_in_trend);
+        let (figure, mut entries) = trend_of(scenario, entries);
         entries.reverse();
         let most_ns = most_ns(&entries);
         if self.format == TableFormat::Text {
@@ -52,10 +51,10 @@ impl Trend {
             let head = format!("{}: p95 of the {metric}, the oldest run first", self.name);
             let others = match all - entries.len() {
                 0 => String::new(),
-                n => format!("\n{n} left out, which are no {scenario} or timed something else"),
+                n => format!("\n{} left out: another verb, or another metric", counted(n as u64, "run")),
             };
             let scale = format!("chart: 0 to {}; the line is the 95% interval", report::duration(most_ns));
-            let head = format!("{}\n{scale}{others}\n\n", results::format::printable(&head));
+            let head = format!("{}\n{scale}{others}\n\n", printable(&head));
             output::print(&self.format.in_letters(head))?;
         }
         let marks = if locale::is_ascii() { &ASCII } else { &UNICODE };
@@ -65,6 +64,14 @@ impl Trend {
         }
         output::print(&self.format.in_letters(table.render(self.format.into())))
     }
+}
+
+/// The metric of a scenario's newest run that has one, and the runs that have it or none.
+fn trend_of(scenario: Scenario, mut entries: Vec<Entry>) -> (Timed, Vec<Entry>) {
+    entries.retain(|entry| entry.scenario == scenario.name());
+    let figure = entries.iter().find_map(|entry| entry.figure).unwrap_or(scenario.main_figure());
+    entries.retain(|entry| entry.figure.is_none_or(|of| of == figure));
+    (figure, entries)
 }
 
 /// The highest value of the chart; not 0, by which places are divided.
@@ -148,6 +155,23 @@ mod tests {
             outcome: Some(outcome),
             ..Entry::default()
         }
+    }
+
+    #[test]
+    fn other_scenarios_choose_no_metric() {
+        let of = |scenario: Scenario, figure| Entry {
+            scenario: scenario.name().to_owned(),
+            figure,
+            ..Entry::default()
+        };
+        let main = |scenario: Scenario| Some(scenario.main_figure());
+        let entries = vec![
+            of(Scenario::Echo, None),
+            of(Scenario::Storm, main(Scenario::Storm)),
+            of(Scenario::Echo, main(Scenario::Echo)),
+        ];
+        let (figure, entries) = trend_of(Scenario::Echo, entries);
+        assert_eq!((Some(figure), entries.len()), (main(Scenario::Echo), 2));
     }
 
     #[test]
