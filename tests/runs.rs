@@ -270,7 +270,9 @@ fn locked_stores_cost_no_result() {
     let outcome = run(command.arg("--store").arg(kept.path("runs.db")), Duration::from_secs(60));
     assert_eq!(outcome.code, Some(1), "the store was asked for by name\n{outcome}");
     let beside = kept.path(&format!("{}.unkept", outcome.json()["id"].as_str().unwrap()));
-    assert!(outcome.stderr.contains(&format!("throng runs import {}", beside.display())), "{outcome}");
+    let imports =
+        format!("throng runs import {} --store {}", beside.display(), kept.path("runs.db").display());
+    assert!(outcome.stderr.contains(&imports), "{outcome}");
     drop(holder);
     kept.ok(&["import", beside.to_str().unwrap()]);
     assert_eq!(kept.list(&[]).len(), 2);
@@ -296,7 +298,10 @@ fn an_interrupted_run_is_kept() {
     let mut command = echo(&server.url(), 2, "60s");
     let process = start_measuring(command.arg("--store").arg(kept.path("runs.db")));
     process.signal(Signal::INT);
-    assert_eq!(finish(process, RUN_MAX).code, Some(130));
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, Some(130), "{outcome}");
+    let shows = format!("throng runs show last --store {}", kept.path("runs.db").display());
+    assert!(outcome.stderr.contains(&shows), "{outcome}");
     assert_eq!(kept.list(&[]).len(), 1);
 }
 

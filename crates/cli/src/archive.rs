@@ -173,8 +173,7 @@ impl RunArchive {
         };
         if let Some(beside) = self.put_beside(&path, run) {
             let beside = beside.display().to_string();
-            let words = ["throng", "runs", "import", &beside].map(str::to_owned);
-            let command = results::command_line(&words);
+            let command = self.command(["import", &beside]);
             stderr::line(format_args!("throng: the run is in {beside}; {command} keeps it"));
         }
         if self.is_named {
@@ -182,6 +181,16 @@ impl RunArchive {
         }
         stderr::line(format_args!("throng: the run is not in the store: {error} (--no-store keeps none)"));
         Ok(false)
+    }
+
+    /// The command of `throng runs` that does this in the run's store.
+    pub(crate) fn command(&self, words: [&str; 2]) -> String {
+        let mut command: Vec<String> =
+            ["throng", "runs"].into_iter().chain(words).map(str::to_owned).collect();
+        if let Some(path) = self.path.as_ref().filter(|_| self.is_named) {
+            command.extend(["--store".to_owned(), path.display().to_string()]);
+        }
+        results::command_line(&command)
     }
 
     /// The store, opened anew if it is no longer where it was.

@@ -134,7 +134,8 @@ impl Sink {
             false
         });
         if is_kept && !self.is_quiet {
-            stderr::line(format_args!("throng: kept as run {} (throng runs show last)", run.id));
+            let command = self.archive.command(["show", "last"]);
+            stderr::line(format_args!("throng: kept as run {} ({command})", run.id));
         }
         if let Err(failure) = self.pages.write(run, is_kept) {
             self.unwritten.get_or_insert(failure);
