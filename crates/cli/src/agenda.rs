@@ -32,8 +32,8 @@ pub(crate) enum Next {
 }
 
 impl Agenda {
-    /// The steps of `course`, with as many clients as processes of this machine may have, or the agents of a
-    /// fleet.
+    /// The steps of `course`, with as many clients of `links` connections each as processes of this machine may
+    /// have, or the agents of a fleet.
     ///
     /// # Errors
     /// The first step has more: nothing would be measured.
@@ -41,10 +41,11 @@ impl Agenda {
         course: Course,
         args: &RunArgs,
         shape: &Shape,
+        links: u64,
         clients_max_of_fleet: Option<u64>,
     ) -> Result<Self, Failure> {
         let here = processes::clients_per_process(shape.threads)? * u64::from(shape.processes);
-        let clients_max = clients_max_of_fleet.unwrap_or(here);
+        let clients_max = clients_max_of_fleet.unwrap_or(here) / links;
         let is_of_fleet = args.fleet.fleet.is_some();
         let remedy = if is_of_fleet { "more --agents" } else { "--processes" };
         let first = course.first_clients().map(u64::from);
@@ -119,13 +120,13 @@ mod tests {
     const RULE: LoadRule = LoadRule::EachClient { interval_ns: 1, duration_ns: 1 };
 
     fn agenda(course: Course, clients_max: u64) -> Result<Agenda, Failure> {
-        agenda_of(&["throng", "ws://localhost"], course, clients_max)
+        agenda_of(&["throng", "ws://localhost"], course, 1, clients_max)
     }
 
-    fn agenda_of(words: &[&str], course: Course, clients_max: u64) -> Result<Agenda, Failure> {
+    fn agenda_of(words: &[&str], course: Course, links: u64, clients_max: u64) -> Result<Agenda, Failure> {
         let args = Line::parse_from(words).run;
         let shape = Shape { processes: 1, threads: 1, cpus: Vec::new(), clients: 1 };
-        Agenda::new(course, &args, &shape, Some(clients_max))
+        Agenda::new(course, &args, &shape, links, Some(clients_max))
     }
 
     fn step(agenda: &mut Agenda) -> StepOrder {
@@ -144,10 +145,20 @@ mod tests {
     }
 
     #[test]
+    fn silent_connections_take_room_of_clients() {
+        let course = Course::walk(10, 10, Some(3), RULE);
+        let mut agenda = agenda_of(&["throng", "ws://localhost"], course, 2, 39).unwrap();
+        let order = step(&mut agenda);
+        agenda.handle(&order, &Step::default());
+        let Next::Over(Some(caveat)) = agenda.poll(false) else { panic!("20 have 40 connections") };
+        assert_eq!(caveat, Caveat::EndedByFiles { clients: 19, remedy: "--processes".into() });
+    }
+
+    #[test]
     fn fleets_need_the_number_of_steps() {
         for (steps, is_open_ended) in [(None, true), (Some(3), false)] {
             let words = ["throng", "ws://localhost", "--fleet", "nats://localhost"];
-            let mut agenda = agenda_of(&words, Course::walk(10, 10, steps, RULE), 15).unwrap();
+            let mut agenda = agenda_of(&words, Course::walk(10, 10, steps, RULE), 1, 15).unwrap();
             let order = step(&mut agenda);
             agenda.handle(&order, &Step::default());
             let Next::Over(Some(Caveat::EndedByFiles { remedy, .. })) = agenda.poll(false) else {

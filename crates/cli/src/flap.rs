@@ -122,12 +122,6 @@ impl FlapArgs {
         }
     }
 
-    /// The most links that a client has at once: of one that fell silent, the old end stays beside the new
-    /// one.
-    pub(crate) fn links(&self) -> u64 {
-        if self.flap_how.contains(&How::Silence) { 2 } else { 1 }
-    }
-
     fn flapping(&self, Times { up_ns_min, up_ns_max, away_ns }: Times) -> Flap {
         let cut = |how: &How| match how {
             How::Close => Cut::Close,

@@ -2,6 +2,7 @@
 
 use crew::{FILES_PER_WORKER, Shape};
 use net::{affinity, limits};
+use results::format::count;
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
@@ -16,6 +17,11 @@ pub(crate) fn clients_per_process(threads: u16) -> Result<u64, Failure> {
     let files = limits::raise_nofile()
         .map_err(|e| Failure::of_generator("raise_open_files", "raise the limit on open files", e))?;
     Ok(clients_with_files(files, threads.into()))
+}
+
+/// How many clients one process on all CPUs may have.
+pub(crate) fn clients_of_one_process() -> Result<u64, Failure> {
+    clients_per_process(threads_of_all_cpus()?)
 }
 
 /// How many clients a process of `threads` threads may have, with a limit of `files` open files.
@@ -63,11 +69,11 @@ pub(crate) fn cpus_of_here(flag: &str, list: &str) -> Result<Vec<usize>, Failure
     }
 }
 
-/// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too. A
-/// fleet's agents decide for themselves, and the limits of this machine do not concern them.
-pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result<Shape, Failure> {
+/// Processes and threads for this many connections; `beside_server`: the server needs CPUs of this machine too.
+/// A fleet's agents decide for themselves, and the limits of this machine do not concern them.
+pub(crate) fn shape(args: &RunArgs, connections: u64, beside_server: bool) -> Result<Shape, Failure> {
     if args.fleet.fleet.is_some() {
-        return Ok(Shape { processes: 1, threads: 1, cpus: Vec::new(), clients });
+        return Ok(Shape { processes: 1, threads: 1, cpus: Vec::new(), clients: connections });
     }
     let available = available_cpus()?;
     let cpus = match &args.pin {
@@ -81,12 +87,15 @@ pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result
         |processes: u16| args.threads.unwrap_or_else(|| threads_on(cores / usize::from(processes)));
     // Fewer processes have more threads each, which take files of their own: so at most this many.
     let most = threads_of_each(args.processes.unwrap_or(1));
-    let needed = clients.max(1).div_ceil(clients_per_process(most)?);
+    let needed = connections.max(1).div_ceil(clients_per_process(most)?);
     let needed =
         u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;
     let processes = args.processes.unwrap_or(needed).max(1);
     if processes < needed {
-        let problem = format!("{clients} clients need {needed} processes here (ulimit -n)");
+        let connections = count(connections);
+        let problem = format!(
+            "{connections} connections need {needed} processes here (ulimit -n): type --processes {needed}"
+        );
         return Err(Failure::usage("--processes", problem));
     }
     let threads = threads_of_each(processes);
@@ -94,7 +103,7 @@ pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result
     if u32::from(processes) * u32::from(threads) > u32::from(u16::MAX) {
         return Err(Failure::usage("--threads", "more than 65,535 workers in all"));
     }
-    Ok(Shape { processes, threads, cpus, clients })
+    Ok(Shape { processes, threads, cpus, clients: connections })
 }
 
 #[cfg(test)]

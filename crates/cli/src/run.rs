@@ -51,7 +51,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     recorder.live.expect(restarts);
     let mut crew = start_crew(&request, fleet.as_ref(), &recorder)?;
     let Request { args, plan, course, shape, target, .. } = request;
-    let mut agenda = Agenda::new(course, args, &shape, crew.clients_max_of_fleet())?;
+    let mut agenda = Agenda::new(course, args, &shape, plan.links(), crew.clients_max_of_fleet())?;
     recorder.begin(&mut crew)?;
 
     // An error waits: what was measured before it is concluded, printed and kept first.

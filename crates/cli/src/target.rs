@@ -66,7 +66,7 @@ pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
     if args.socket.is_some() {
         return Err(Failure::usage("--socket", "give a URL as well, for Host and path: ws://localhost/ws"));
     }
-    let per_process = processes::clients_per_process(processes::threads_of_all_cpus()?)?;
+    let per_process = processes::clients_of_one_process()?;
     let processes = processes::server_processes(clients, per_process);
     let threads = processes::server_threads(processes)?;
     let (processes, threads) = (processes.to_string(), threads.to_string());

@@ -73,6 +73,11 @@ impl Flap {
         0 < self.up_ns_min && self.up_ns_min <= self.up_ns_max && self.cuts.iter().next().is_some()
     }
 
+    /// The most connections of a client at once: of one that fell silent, the old one stays beside the new one.
+    pub fn links(&self) -> u64 {
+        if self.cuts.silence { 2 } else { 1 }
+    }
+
     /// How long a connection lasts, drawn by a number from 0 to 1.
     pub fn up_ns(&self, unit: f64) -> u64 {
         self.up_ns_min + ((self.up_ns_max - self.up_ns_min) as f64 * unit) as u64
@@ -94,7 +99,8 @@ mod tests {
         let cuts = Cuts::of(&[Cut::Silence, Cut::Close, Cut::Close]);
         assert_eq!(cuts.iter().collect::<Vec<_>>(), [Cut::Close, Cut::Silence]);
         let flap = Flap { up_ns_min: 10, up_ns_max: 20, away_ns: None, cuts, resumes: true };
-        assert!(flap.is_sound());
+        assert!(flap.is_sound() && flap.links() == 2);
+        assert_eq!(Flap { cuts: Cuts::RESET, ..flap }.links(), 1);
         assert_eq!([0.0, 0.5, 1.0].map(|unit| flap.up_ns(unit)), [10, 15, 20]);
         assert_eq!([0.0, 0.49, 0.5, 1.0].map(|unit| flap.cut(unit)), {
             use Cut::{Close, Silence};

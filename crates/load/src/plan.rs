@@ -66,6 +66,11 @@ impl Plan {
         Senders::new(self.speakers, self.slow).of_roles(self.rooms.roles())
     }
 
+    /// The most connections of a client at once.
+    pub fn links(&self) -> u64 {
+        self.flap.as_ref().map_or(1, Flap::links)
+    }
+
     /// The number that messages of this run carry, the same at all workers: of two runs at one server, each
     /// recognizes its own messages.
     pub fn run(&self) -> u16 {

@@ -97,12 +97,12 @@ impl Broadcast {
         if steps.rate.is_none() && interval.is_none() {
             check_answered(&plan)?;
         }
+        let connections = clients.saturating_mul(plan.links());
         run::run(Request {
             args,
             scenario: Scenario::Broadcast,
             plan,
-            // Of a link that fell silent, the old end stays beside the new one.
-            shape: processes::shape(args, clients.saturating_mul(flap.links()), server_pid.is_some())?,
+            shape: processes::shape(args, connections, server_pid.is_some())?,
             course: self.course(interval)?,
             // No further step is left that this limit could spare.
             stop: if matches!(stepping, steps::Steps::Single) {

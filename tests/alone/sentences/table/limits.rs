@@ -72,7 +72,7 @@ fn generators() -> Vec<Situation> {
         .never(&["WHY       server:"]),
         situation("few open files", HONEST, "echo {ws} --clients 200 --processes 1 -d 1s")
             .at(Place::Files(100))
-            .refused(&["throng: --processes: 200 clients need {number} processes here (ulimit -n)"])
+            .refused(&["throng: --processes: 200 connections need {number} processes here (ulimit -n): type --processes {number}"])
             .exits(2)
             .short(),
         situation(
