@@ -91,7 +91,7 @@ impl Broadcast {
             clients_max,
         })?)?;
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
-        check_slow(*slow, clients_max)?;
+        self.check_slow()?;
         check_roles(&plan.rooms, stepping.clients_min(steps, 0)?)?;
         // A schedule goes on without answers.
         if steps.rate.is_none() && interval.is_none() {
@@ -150,13 +150,13 @@ impl Broadcast {
     fn stepping(&self) -> Result<steps::Steps, Failure> {
         steps::Steps::of(&self.steps, steps::Steps::Walk)
     }
-}
 
-/// Refuses a share of slow clients that is no client.
-fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failure> {
-    let (Some(slow), Some(clients)) = (slow, clients_max) else { return Ok(()) };
-    // The run would say that slow readers do no harm, with none there.
-    crowd::check_share("--slow", slow.share, clients)
+    /// Refuses a share of slow clients that is no client, even only in the smallest step.
+    fn check_slow(&self) -> Result<(), Failure> {
+        let Some(slow) = self.slow else { return Ok(()) };
+        // The run would say that slow readers do no harm, with none there.
+        crowd::check_share("--slow", slow.share, self.stepping()?.clients_min(&self.steps, 0)?)
+    }
 }
 
 /// Refuses a role that sends messages but has no client, even only in the smallest step.
@@ -193,4 +193,32 @@ pub(crate) fn check(dialect: &str) -> Result<(), Failure> {
     }
     let able: Vec<&str> = wire::DialectId::named().filter(|d| d.can_broadcast()).map(|d| d.name()).collect();
     Err(Failure::usage("--protocol", format!("{dialect} has no broadcast; {} have", able.join(", "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        broadcast: Broadcast,
+    }
+
+    #[test]
+    fn slow_readers_are_in_the_smallest_step() {
+        for (flags, is_taken) in [
+            ("--slow 0.05%:1KiB/s --search", false),
+            ("--slow 0.1%:1KiB/s --search", true),
+            ("--slow 0.01%:1KiB/s", false),
+            ("--slow 0.05%:1KiB/s", true),
+        ] {
+            let words = ["broadcast", "ws://127.0.0.1:1/"].into_iter().chain(flags.split(' '));
+            let checked = Line::parse_from(words).broadcast.check_slow();
+            assert_eq!(checked.is_ok(), is_taken, "{flags}");
+            assert!(checked.err().is_none_or(|failure| failure.flag() == Some("--slow")), "{flags}");
+        }
+    }
 }
