@@ -10,6 +10,8 @@ use results::finding::{Cause, Caveat, Loss};
 use results::scenario::Due;
 use results::{Bottleneck, Rates, Run, Scenario, Step, command_line, units};
 
+use crate::processes;
+
 /// The program's command line, whose flags and verbs are proposed.
 static GRAMMAR: OnceLock<fn() -> Command> = OnceLock::new();
 /// Suggestions that are printed; with more, none is the next.
@@ -433,8 +435,10 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     }
     if has_steps(run) {
         let line = searching(run, step.clients)?;
-        // No file limit of this machine ends a search on a fleet.
-        let line = if line.has("fleet") { line.with("max-clients", step.clients * 10)? } else { line };
+        // A search goes no further than one process unless it is told to, and on a fleet it has to be told.
+        let is_above_one = processes::clients_of_one_process().is_ok_and(|most| step.clients > most);
+        let needs_end = line.has("fleet") || is_above_one;
+        let line = if needs_end { line.with("max-clients", step.clients * 10)? } else { line };
         return Some(line.to("search_above", "find the limit:"));
     }
     let more = step.clients * 10;

@@ -137,7 +137,8 @@ impl Broadcast {
             (None, Some(interval_ns)) => steps::of_each(interval_ns, steps.duration, DURATION_NS)?,
             (None, None) => steps::closed(steps, &SEED, 1)?,
         };
-        Ok(self.stepping()?.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?))
+        let stepping = self.stepping()?;
+        Ok(stepping.course(steps, 0, rule)?.with_warmup(stepping.warmup(steps, 0, rule)?))
     }
 
     /// Estimates the duration.

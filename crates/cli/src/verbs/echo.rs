@@ -105,7 +105,7 @@ impl Echo {
         let paces_itself = stepping.is_walk() && self.steps.rate.is_none() && self.interval.is_none();
         let is_closed = self.is_closed() || paces_itself;
         let rule = if is_closed { self.closed(&stepping)? } else { self.open()? };
-        let warmup = steps::warmup(&self.steps, CLIENTS, rule)?;
+        let warmup = stepping.warmup(&self.steps, CLIENTS, rule)?;
         Ok(stepping.course(&self.steps, CLIENTS, rule)?.with_warmup(warmup))
     }
 

@@ -214,6 +214,34 @@ impl Steps {
         })
     }
 
+    /// The warm-up: the load with a tenth of the first step's clients, before it counts.
+    pub(crate) fn warmup(
+        &self,
+        args: &StepArgs,
+        default: u64,
+        rule: LoadRule,
+    ) -> Result<Option<Warmup>, Failure> {
+        let Some(duration_ns) = args.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
+        let clients = (self.clients_min(args, default)? / WARMUP_SHARE).max(1);
+        let rule = match rule {
+            LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
+            LoadRule::Same(Load::Open { schedule, .. }) => {
+                // The rate is over all clients: with a tenth of them, a tenth of it keeps each client's own
+                // rate.
+                let schedule = schedule.times(1.0 / WARMUP_SHARE as f64);
+                LoadRule::Same(Load::Open { schedule, duration_ns })
+            }
+            LoadRule::Same(Load::Closed { concurrency, per_client, .. }) => LoadRule::Same(Load::Closed {
+                concurrency,
+                per_client,
+                until: Until::Elapsed { duration_ns },
+            }),
+            // Neither has a rate or a number of messages under way that a tenth could be taken of.
+            LoadRule::Same(load @ (Load::Hold { .. } | Load::Storm(_))) => LoadRule::Same(load),
+        };
+        Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
+    }
+
     /// The course of steps.
     pub(crate) fn course(&self, args: &StepArgs, default: u64, rule: LoadRule) -> Result<Course, Failure> {
         let (first, by) = first_and_by(args);
@@ -228,7 +256,12 @@ impl Steps {
                 let max = search_max(args)?;
                 plan::clients("--max-clients", max)?;
                 if let Some(initial) = args.initial_clients.filter(|&initial| initial > max) {
-                    let problem = format!("{initial} is above the {max} that --max-clients allows");
+                    let problem = match args.max_clients {
+                        Some(max) => format!("{initial} is above the {max} that --max-clients allows"),
+                        None => format!(
+                            "{initial} is above {max}, the most clients of one process here: add --max-clients N"
+                        ),
+                    };
                     return Err(Failure::usage("--initial-clients", problem));
                 }
                 // The usual first step may be above what the user allows; one that was asked for has been
@@ -257,8 +290,7 @@ fn first_and_by(args: &StepArgs) -> (u64, u64) {
 
 /// The highest level of a search; by default, the most clients of one process.
 fn search_max(args: &StepArgs) -> Result<u64, Failure> {
-    let one_process = || processes::clients_per_process(processes::threads_of_all_cpus()?);
-    args.max_clients.map_or_else(one_process, Ok)
+    args.max_clients.map_or_else(processes::clients_of_one_process, Ok)
 }
 
 /// The closed loop of the flags, with websocket-bench's defaults, in which a client may have `per_client`
@@ -293,30 +325,6 @@ pub(crate) fn of_each(interval_ns: u64, duration: Option<u64>, default_ns: u64) 
     Ok(LoadRule::EachClient { interval_ns, duration_ns })
 }
 
-/// The warm-up: the load with a tenth of the first step's clients, before it counts.
-pub(crate) fn warmup(args: &StepArgs, default: u64, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
-    let Some(duration_ns) = args.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
-    // A verb without a usual number of clients goes up in steps.
-    let stepped = args.step_size.or(args.initial_clients).is_some() || default == 0;
-    let first = if stepped { first_and_by(args).0 } else { default };
-    let clients = (args.clients.unwrap_or(first) / WARMUP_SHARE).max(1);
-    let rule = match rule {
-        LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
-        LoadRule::Same(Load::Open { schedule, .. }) => {
-            // The rate is over all clients: with a tenth of them, a tenth of it keeps each client's own
-            // rate.
-            let schedule = schedule.times(1.0 / WARMUP_SHARE as f64);
-            LoadRule::Same(Load::Open { schedule, duration_ns })
-        }
-        LoadRule::Same(Load::Closed { concurrency, per_client, .. }) => {
-            LoadRule::Same(Load::Closed { concurrency, per_client, until: Until::Elapsed { duration_ns } })
-        }
-        // Neither has a rate or a number of messages under way that a tenth could be taken of.
-        LoadRule::Same(load @ (Load::Hold { .. } | Load::Storm(_))) => LoadRule::Same(load),
-    };
-    Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
-}
-
 /// A time that must not be nothing.
 pub(crate) fn positive(flag: &'static str, ns: u64) -> Result<(), Failure> {
     if ns == 0 { Err(Failure::usage(flag, "must be longer than 0")) } else { Ok(()) }
@@ -330,4 +338,50 @@ pub(crate) fn stop(args: &StepArgs) -> String {
         ns => format!("{ns}ns"),
     };
     format!("p{}<={rtt}", args.limit_percentile())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    const RULE: LoadRule = LoadRule::EachClient { interval_ns: 1, duration_ns: 1 };
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        steps: StepArgs,
+    }
+
+    fn args(flags: &str) -> StepArgs {
+        Line::parse_from(["echo"].into_iter().chain(flags.split_whitespace())).steps
+    }
+
+    #[test]
+    fn warmups_have_a_tenth_of_the_first_step() {
+        for (flags, clients) in [
+            ("", 100),
+            ("--clients 200", 20),
+            ("--total-steps 3", 500),
+            ("-c 50", 500),
+            ("--search --max-clients 500", 50),
+        ] {
+            let args = args(&format!("--warmup 5s {flags}"));
+            let stepping = Steps::of(&args, Steps::Single).unwrap();
+            let warmup = stepping.warmup(&args, 1_000, RULE).unwrap().unwrap();
+            assert_eq!(warmup.clients, clients, "{flags}");
+        }
+    }
+
+    #[test]
+    fn first_steps_above_a_search_are_refused() {
+        let above = processes::clients_of_one_process().unwrap() + 1;
+        for (flags, is_flag_given) in [("", false), ("--max-clients 500", true)] {
+            let args = args(&format!("--search --initial-clients {above} {flags}"));
+            let Err(failure) = Steps::Search.course(&args, 0, RULE) else { panic!("{flags}: too many") };
+            assert_eq!(failure.flag(), Some("--initial-clients"), "{failure}");
+            assert_eq!(!failure.to_string().contains("add --max-clients"), is_flag_given, "{failure}");
+        }
+    }
 }
