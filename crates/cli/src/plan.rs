@@ -418,8 +418,7 @@ pub(crate) fn closed(
     samples: u64,
     duration: Option<u64>,
 ) -> Result<LoadRule, Failure> {
-    let concurrency = u32::try_from(concurrent).ok().filter(|&n| n > 0);
-    let concurrency = concurrency.ok_or_else(|| Failure::usage("--concurrent", "at least 1"))?;
+    let concurrency = under_way("--concurrent", concurrent)?;
     if samples == 0 {
         return Err(Failure::usage("--sample-size", "at least 1"));
     }
@@ -428,6 +427,14 @@ pub(crate) fn closed(
         None => load::Until::Samples(samples),
     };
     Ok(LoadRule::Same(load::Load::Closed { concurrency, per_client, until }))
+}
+
+/// A number of messages under way at once, checked.
+pub(crate) fn under_way(flag: &'static str, messages: u64) -> Result<u32, Failure> {
+    u32::try_from(messages).ok().filter(|&n| n > 0).ok_or_else(|| {
+        let problem = format!("from 1 to {} messages under way at once, not {messages}", u32::MAX);
+        Failure::usage(flag, problem)
+    })
 }
 
 /// A number of clients, checked.

@@ -136,7 +136,10 @@ impl Echo {
             }
         };
         let mut steps = self.steps.clone();
-        steps.concurrent = steps.concurrent.or(Some(clients.saturating_mul(per_client.into())));
+        if steps.concurrent.is_none() {
+            let room = clients.saturating_mul(per_client.into());
+            steps.concurrent = Some(plan::under_way("--pipelining", room)?.into());
+        }
         steps.duration = steps.duration.or(steps.sample_size.is_none().then_some(DURATION_NS));
         steps::closed(&steps, &SEED, per_client)
     }
@@ -146,5 +149,31 @@ impl Echo {
             return steps::rate(rates, self.steps.duration, DURATION_NS);
         }
         steps::of_each(self.interval.unwrap_or(INTERVAL_NS), self.steps.duration, DURATION_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        echo: Echo,
+    }
+
+    #[test]
+    fn too_much_under_way_names_its_flag() {
+        for (flags, flag) in [
+            ("-c 5G", "--concurrent"),
+            ("-c 0", "--concurrent"),
+            ("--clients 5M --pipelining 1024", "--pipelining"),
+        ] {
+            let words = ["echo", "ws://127.0.0.1:1/"].into_iter().chain(flags.split(' '));
+            let Err(failure) = Line::parse_from(words).echo.course() else { panic!("{flags}: too much") };
+            assert_eq!(failure.flag(), Some(flag), "{failure}");
+        }
     }
 }
