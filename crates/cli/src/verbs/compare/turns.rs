@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use results::compare::{self, Rule, Ruled};
+use results::format::counted;
 use results::{Run, Scenario, units};
 use stats::compare::{LOOKS, Ruling};
 use suite::{Tools, measure};
@@ -72,7 +73,10 @@ impl TurnArgs {
         let is_interrupted = move || interrupts.count() > 0;
         let tools = targets::tools(&is_interrupted)?;
         let budget = Duration::from_nanos(self.budget);
-        stderr::line(format_args!("A and B take turns, {} rounds at the most", self.rounds));
+        stderr::line(format_args!(
+            "A and B take turns, {} at the most",
+            counted(self.rounds.into(), "round")
+        ));
         let mut taken = Taken { a: Vec::new(), b: Vec::new(), is_interrupted: false, failure: None };
         let (start, mut longest) = (Instant::now(), Duration::ZERO);
         for round in 1..=self.rounds {
@@ -129,11 +133,14 @@ impl Turn {
             Failure::usage(flag, "a quotation mark has no partner").because("quotation_mark")
         })?;
         let mut words: Vec<String> = words.into_iter().skip_while(|word| word == "throng").collect();
-        let expected =
-            "a command of throng that loads a server, such as 'echo ws://127.0.0.1:3000/ws --clients 500'";
-        let loads = |verb: &String| verb == "run" || verb.parse::<Scenario>().is_ok();
-        if !words.first().is_some_and(loads) {
-            return Err(Failure::usage(flag, expected).because("no_load"));
+        let verb = words.first().map(String::as_str).unwrap_or_default();
+        // These two have no scenario of their name.
+        if !matches!(verb, "run" | "audit") && verb.parse::<Scenario>().is_err() {
+            let problem = format!(
+                "expected a command of throng that loads a server, such as 'echo ws://127.0.0.1:3000/ws --clients \
+                 500', not {verb:?}"
+            );
+            return Err(Failure::usage(flag, problem).because("no_load"));
         }
         if !stand_in::formats(words.iter().map(String::as_str)).is_empty() {
             let problem = "leave --format to the comparison, which has one of its own";
@@ -167,4 +174,20 @@ fn is_decided(taken: &Taken, rules: &[String]) -> Result<bool, Failure> {
         |ruled: &Ruled<'_>| ruled.ruling != Ruling::CannotTell || ruled.doubted == Some(Ruling::Kept);
     let is_told = |rule: &Rule| rule.check(&found).iter().all(is_told);
     Ok(!rules.is_empty() && rules.iter().all(is_told))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_verbs_that_load_take_turns() {
+        for verb in ["echo", "broadcast", "audit", "run", "throng storm"] {
+            assert!(Turn::of("--run-a", &format!("{verb} ws://127.0.0.1:9/")).is_ok(), "{verb}");
+        }
+        for command in ["serve --port 9", "", "throng"] {
+            let Err(failure) = Turn::of("--run-a", command) else { panic!("{command}: no load") };
+            assert_eq!(failure.key(), "usage.run_a.no_load", "{failure}");
+        }
+    }
 }
