@@ -57,6 +57,15 @@ fn many_clients_are_spread_over_processes() {
 }
 
 #[test]
+fn few_files_have_a_remedy() {
+    let outcome = doctor_with_files(32, "--clients 100000 --format json");
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    let results = outcome.json();
+    let command = &check(&results, "open files: throng")["command"];
+    assert!(command.as_str().is_some_and(|command| command.starts_with("ulimit -Hn ")), "{outcome}");
+}
+
+#[test]
 fn a_server_here_is_found_by_its_address() {
     let server = Server::start(&[]);
     let outcome = run(&mut throng(["doctor", &server.url(), "--clients", "10", "-f", "json"]), RUN_MAX);

@@ -21,6 +21,9 @@ use crate::secrets::given;
 use crate::stderr;
 use crate::terminal;
 
+/// The most processes of a run.
+pub(crate) const PROCESSES_MAX: u16 = 4_096;
+
 /// The target, the dialect, the messages and the output. The names that websocket-bench, autocannon and wrk made common
 /// keep their meaning.
 #[derive(Args, Clone, Debug)]
@@ -118,7 +121,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
     pub(crate) threads: Option<u16>,
     /// Processes [default: as many as the limit on open files requires]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Generator")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=PROCESSES_MAX.into()), help_heading = "Generator")]
     pub(crate) processes: Option<u16>,
     /// Pin worker threads to these CPUs, e.g. 1-3
     #[arg(long, value_name = "CPUS", help_heading = "Generator")]

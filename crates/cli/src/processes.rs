@@ -4,9 +4,11 @@ use crew::{FILES_PER_WORKER, Shape};
 use net::{affinity, limits};
 use results::format::count;
 
-use crate::args::RunArgs;
+use crate::args::{PROCESSES_MAX, RunArgs};
 use crate::exit::Failure;
 
+/// The most processes of throng's own server.
+pub(crate) const SERVER_PROCESSES_MAX: u16 = 1_024;
 /// Files that a process needs besides its threads' and its clients'.
 pub(crate) const OTHER_FILES: u64 = 64;
 /// The most threads of a process, unless the user asks for more.
@@ -27,7 +29,12 @@ pub(crate) fn clients_of_one_process() -> Result<u64, Failure> {
 /// How many clients a process of `threads` threads may have, with a limit of `files` open files.
 pub(crate) fn clients_with_files(files: u64, threads: u64) -> u64 {
     // At least one: with so few files, connecting it tells the user what is wrong.
-    files.saturating_sub(OTHER_FILES + FILES_PER_WORKER * threads).max(1)
+    files.saturating_sub(files_with_clients(0, threads)).max(1)
+}
+
+/// How many open files a process of `threads` threads needs for this many clients.
+pub(crate) fn files_with_clients(clients: u64, threads: u64) -> u64 {
+    clients + OTHER_FILES + FILES_PER_WORKER * threads
 }
 
 /// Threads of a process that has all CPUs for itself.
@@ -40,10 +47,15 @@ pub(crate) fn threads_on(cpus: usize) -> u16 {
     cpus.clamp(1, THREADS_MAX) as u16
 }
 
-/// Processes that throng's own server needs for this many clients. The kernel deals connections out among
-/// them at random: with a tenth to spare, none runs out of files before the others.
+/// Processes that throng's own server needs for this many clients.
 pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
-    if clients <= per_process { 1 } else { (clients + clients / 10).div_ceil(per_process) }
+    if clients <= per_process { 1 } else { spread_over_servers(clients).div_ceil(per_process) }
+}
+
+/// The clients that several processes of throng's own server need room for. The kernel deals connections out
+/// among them at random: with a tenth to spare, none runs out of files before the others.
+pub(crate) fn spread_over_servers(clients: u64) -> u64 {
+    clients + clients / 10
 }
 
 /// Threads of each of its processes beside a generator: what [`shape`] leaves of the CPUs.
@@ -88,8 +100,16 @@ pub(crate) fn shape(args: &RunArgs, connections: u64, beside_server: bool) -> Re
     // Fewer processes have more threads each, which take files of their own: so at most this many.
     let most = threads_of_each(args.processes.unwrap_or(1));
     let needed = connections.max(1).div_ceil(clients_per_process(most)?);
-    let needed =
-        u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;
+    let needed = u16::try_from(needed).ok().filter(|&needed| needed <= PROCESSES_MAX).ok_or_else(|| {
+        let problem = format!(
+            "{} connections need {} processes here, of which there may be {}: raise the limit on open files \
+             (throng doctor)",
+            count(connections),
+            count(needed),
+            count(PROCESSES_MAX.into())
+        );
+        Failure::usage("--clients", problem)
+    })?;
     let processes = args.processes.unwrap_or(needed).max(1);
     if processes < needed {
         let connections = count(connections);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use load::Endpoint;
 use net::socket::Addr;
+use results::format::count;
 use secret::Secret;
 use url::{Host, Url};
 
@@ -68,6 +69,17 @@ pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
     }
     let per_process = processes::clients_of_one_process()?;
     let processes = processes::server_processes(clients, per_process);
+    let most = u64::from(processes::SERVER_PROCESSES_MAX);
+    if processes > most {
+        let problem = format!(
+            "{} clients need {} processes of throng's own server, of which there may be {}: raise the limit on \
+             open files (throng doctor)",
+            count(clients),
+            count(processes),
+            count(most)
+        );
+        return Err(Failure::usage("--clients", problem));
+    }
     let threads = processes::server_threads(processes)?;
     let (processes, threads) = (processes.to_string(), threads.to_string());
     let mut flags = vec!["--processes", &processes, "--threads", &threads];

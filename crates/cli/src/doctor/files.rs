@@ -3,11 +3,9 @@
 use super::facts::Facts;
 use super::required::{Place, RequiredLoad, processes, server_processes};
 use super::row::{Fix, Row, Verdict, limit};
-use crate::processes::OTHER_FILES;
+use crate::args::PROCESSES_MAX;
+use crate::processes::{OTHER_FILES, SERVER_PROCESSES_MAX, files_with_clients, spread_over_servers};
 use report::count;
-
-/// `--processes` goes no further.
-const PROCESSES_MAX: u64 = 4_096;
 
 pub(super) fn rows(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
     let mut rows = vec![throng(facts, required)];
@@ -17,13 +15,18 @@ pub(super) fn rows(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
     rows
 }
 
-/// Too low a limit is no obstacle: throng spreads its clients over as many processes as it takes.
 fn throng(facts: &Facts, required: &RequiredLoad) -> Row {
     let processes = processes(facts, required);
-    let verdict = if processes <= PROCESSES_MAX { Verdict::Ok } else { Verdict::TooLow };
-    let files = required.clients.div_ceil(PROCESSES_MAX) + OTHER_FILES;
+    own("open files: throng", facts, processes, PROCESSES_MAX.into(), required.clients)
+}
+
+/// Processes of throng, of which there may be `most`. Too low a limit is no obstacle until then: throng spreads
+/// its clients over as many processes as it takes.
+fn own(check: &'static str, facts: &Facts, processes: u64, most: u64, clients: u64) -> Row {
+    let verdict = if processes <= most { Verdict::Ok } else { Verdict::TooLow };
+    let files = files_with_clients(clients.div_ceil(most), facts.cpus);
     Row {
-        check: "open files: throng",
+        check,
         found: format!("{} in each process", limit(facts.nofile_hard)),
         needed: of_processes(processes),
         verdict,
@@ -44,8 +47,8 @@ fn server(facts: &Facts, required: &RequiredLoad) -> Option<Row> {
     match required.server {
         Place::Elsewhere => None,
         Place::BuiltIn => {
-            let needed = of_processes(server_processes(facts, required));
-            Some(Row { check: CHECK, needed, ..throng(facts, required) })
+            let (processes, most) = (server_processes(facts, required), SERVER_PROCESSES_MAX.into());
+            Some(own(CHECK, facts, processes, most, spread_over_servers(required.clients)))
         }
         Place::HereNotYet => {
             let found = "nothing listens there".to_owned();

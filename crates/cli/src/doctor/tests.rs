@@ -100,6 +100,20 @@ fn built_in_server_has_its_own_processes() {
 }
 
 #[test]
+fn advised_files_are_enough() {
+    let required = required(1_000_000);
+    let few = Facts { nofile_hard: 256, ..facts() };
+    let mut found = Vec::new();
+    for (check, command) in low(&few, &required) {
+        let Some(files) = command.strip_prefix("ulimit -Hn ") else { continue };
+        let enough = Facts { nofile_hard: files.parse().unwrap(), ..facts() };
+        assert_eq!(row(&rows(&enough, &required), check).verdict, Verdict::Ok, "{check}: {command}");
+        found.push(check);
+    }
+    assert_eq!(found, ["open files: throng", "open files: server"]);
+}
+
+#[test]
 fn local_servers_have_their_processes_limit() {
     let required = RequiredLoad { server: Place::Here, ..required(2_000_000) };
     let mut facts = facts();

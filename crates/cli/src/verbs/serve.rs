@@ -24,7 +24,7 @@ use crate::exit::{Exit, Failure};
 use crate::fault;
 use crate::fleet_args::NatsArgs;
 use crate::history;
-use crate::processes;
+use crate::processes::{self, SERVER_PROCESSES_MAX};
 use crate::secrets::{self, given};
 use crate::stderr;
 
@@ -61,7 +61,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Processes, which share ports and broadcasts: for more clients than one process may have open files
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=SERVER_PROCESSES_MAX.into()))]
     processes: u16,
     /// Pin the threads to these CPUs, e.g. 0-1
     #[arg(long, value_name = "CPUS")]
@@ -97,10 +97,10 @@ pub(crate) struct Serve {
     #[arg(long, value_enum, default_value_t = Slow::Drop)]
     slow: Slow,
     /// Cut off a client that has not finished its handshake after this time
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::time_ns)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::interval_ns)]
     handshake_timeout: u64,
     /// Close a connection that makes no further request for this long, unless it is a WebSocket
-    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::time_ns)]
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::interval_ns)]
     idle_timeout: u64,
     /// Ping every client this often [default: never]
     #[arg(long, value_name = "TIME", value_parser = units::interval_ns)]
