@@ -72,6 +72,10 @@ impl View {
     }
 
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {
+        // A warm-up ends without a step.
+        if self.now.is_warmup && !progress.is_warmup {
+            self.cells.clear();
+        }
         self.now = progress.clone();
         let Some(second) = &progress.second else { return };
         if self.seconds.front().is_none_or(|newest| newest.t_ns < second.t_ns) {
@@ -153,11 +157,9 @@ impl View {
 
     /// A bar of how far the phase has come.
     fn step(&self, frame: &mut Frame<'_>, area: Rect, elapsed: Duration) {
-        let of = self.steps.filter(|steps| *steps > 1).map(|steps| format!(" of {steps}"));
         let label = format!(
-            "step {}{}: {} {:.0}%, {} elapsed",
-            self.step,
-            of.unwrap_or_default(),
+            "{}: {} {:.0}%, {} elapsed",
+            self.name(),
             self.now.phase,
             100.0 * self.now.done,
             whole_seconds(elapsed)
@@ -167,6 +169,15 @@ impl View {
         }
         let gauge = Gauge::default().ratio(self.now.done.clamp(0.0, 1.0)).label(label);
         frame.render_widget(gauge.gauge_style(self.style(Color::Blue)), area);
+    }
+
+    /// The name of the step under way.
+    fn name(&self) -> String {
+        match self.steps {
+            _ if self.now.is_warmup => "warm-up".into(),
+            Some(steps @ 2..) => format!("step {} of {steps}", self.step),
+            _ => format!("step {}", self.step),
+        }
     }
 
     fn rates(&self) -> Vec<String> {
@@ -179,7 +190,7 @@ impl View {
             clients,
             format!("{} sent/s", count(second.sent)),
             format!("{} received/s", count(second.received)),
-            format!("{} received in all", count(self.now.received)),
+            format!("{} received in this step", count(self.now.received)),
         ]
     }
 
@@ -400,6 +411,20 @@ mod tests {
         "server CPU 61%                "
         "100 errors                    "
         "#);
+    }
+
+    #[test]
+    fn warmups_are_no_part_of_the_step() {
+        let mut view = view(false, true);
+        view.cells.clear();
+        for (s, is_warmup, name) in [(20, true, "warm-up"), (21, false, "step 1 of 3")] {
+            let second = view.now.second.clone().unwrap();
+            let second = Second { t_ns: s * 1_000_000_000, density: vec![(s as u8, 7)], ..second };
+            let progress = Progress { is_warmup, second: Some(second), ..view.now.clone() };
+            view.handle_progress(&progress);
+            assert_eq!(view.name(), name);
+            assert_eq!(view.cells, BTreeMap::from([(s as u8, 7)]), "{name}");
+        }
     }
 
     #[test]
