@@ -10,6 +10,8 @@ use crate::help;
 /// Flags that are the page's own (it follows the run and keeps it), write where the user has not looked, or
 /// run programs.
 const NOT_OF_A_PAGE: [&str; 4] = ["format", "out", "quiet", "restart-command"];
+/// Scenarios of app files, of which only the file tells its own.
+const OF_FILES: [Scenario; 4] = [Scenario::Broadcast, Scenario::Echo, Scenario::Idle, Scenario::Stream];
 /// The heading of flags that have none.
 const LOAD: &str = "Load";
 
@@ -84,10 +86,16 @@ pub(super) fn check(command: Command, words: &[String]) -> Result<(), String> {
         let said = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect::<Vec<_>>();
         said.join(" ").trim_start_matches("error: ").to_owned()
     })?;
-    let scenario = words[0].parse().unwrap_or(Scenario::Broadcast);
+    let scenarios = words[0].parse::<Scenario>().map_or(OF_FILES.to_vec(), |scenario| vec![scenario]);
     let limits = words.iter().filter_map(|word| word.strip_prefix("--limit="));
     for limit in limits {
-        Limit::parse(limit, scenario).map_err(|error| format!("--limit: {error}"))?;
+        let mut errors = Vec::new();
+        for &scenario in &scenarios {
+            errors.extend(Limit::parse(limit, scenario).err());
+        }
+        if errors.len() == scenarios.len() {
+            return Err(format!("--limit: {}", errors[0]));
+        }
     }
     Ok(())
 }
@@ -136,6 +144,7 @@ mod tests {
         for words in [
             &["echo", "--clients=7", "--limit=p99<250ms"][..],
             &["run", "--clients=7", "app.toml"],
+            &["run", "--limit=first.p95<1s", "app.toml"],
             &["saturate", "--levels=5,10", "--header=A: b"],
         ] {
             assert_eq!(checked(words), Ok(()), "{words:?}");
@@ -144,6 +153,7 @@ mod tests {
             &["echo", "--clients=soon"][..],
             &["echo", "--duration=$(reboot)"],
             &["echo", "--limit=--strict"],
+            &["run", "--limit=sixth.p95<1s", "app.toml"],
             &["echo", "--header=Cookie"],
             &["saturate", "--levels=5,--out"],
             &["echo", "--levels=5"],
