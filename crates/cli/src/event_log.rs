@@ -6,6 +6,7 @@ use crew::Crew;
 use report::count;
 use results::Run;
 use results::finding::Caveat;
+use results::format::counted;
 use store::events::{self, EventsError, LogFile, Totals};
 
 use crate::exit::Failure;
@@ -69,7 +70,7 @@ impl EventLog {
             let Totals { written, lost, bytes, .. } = totals;
             let lost = if lost > 0 { format!(", {} lost", count(lost)) } else { String::new() };
             let (path, size) = (path.display(), report::bytes(bytes as f64));
-            stderr::line(format_args!("throng: {} events in {path} ({size}){lost}", count(written)));
+            stderr::line(format_args!("throng: {} in {path} ({size}){lost}", counted(written, "event")));
         }
     }
 }

@@ -115,7 +115,7 @@ impl Exports {
         }
     }
 
-    /// A step has ended and is the run's last.
+    /// A step has ended: the last of the run's steps so far.
     pub(crate) fn handle_step(&mut self, run: &Run) {
         if let Some(stream) = &mut self.stream {
             stream.step(run);

@@ -52,7 +52,7 @@ impl Live {
         self.exports.handle_measured(step, is_warmup);
     }
 
-    /// A step has ended and is the run's last.
+    /// A step has ended: the last of the run's steps so far.
     pub(crate) fn handle_step(&mut self, run: &Run) {
         self.exports.handle_step(run);
         if let Some(screen) = &mut self.screen {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use net::clock;
 use results::finding::Caveat;
-use results::format::bytes;
+use results::format::{bytes, counted};
 use results::{Environment, Run};
 
 use crate::archive;
@@ -98,9 +98,9 @@ pub(crate) fn earlier(request: &mut Request<'_>) -> Result<Option<Run>, Failure>
     request.plan.seed = run.seed.unwrap_or(request.plan.seed);
     if !request.args.quiet {
         stderr::line(format_args!(
-            "throng: goes on with run {} after {} whole steps",
+            "throng: goes on with run {} after {}",
             run.id,
-            run.steps.len()
+            counted(run.steps.len() as u64, "whole step")
         ));
     }
     Ok(Some(run))
@@ -151,7 +151,7 @@ fn cut_short(dir: &Path) -> Option<Run> {
     let (ours, others): (Vec<Run>, Vec<Run>) = open.partition(|run| is_same(&run.command, &own));
     let newest = |runs: Vec<Run>| runs.into_iter().max_by(|a, b| a.id.cmp(&b.id));
     if let (true, Some(other)) = (ours.is_empty(), newest(others)) {
-        let command = other.command.join(" ");
+        let command = results::command_line(&other.command);
         stderr::line(format_args!(
             "throng: begins anew: run {} was cut short, but its command line was {command}",
             other.id

@@ -83,7 +83,7 @@ pub(crate) struct Probe {
     #[arg(long, value_name = "N", default_value_t = CONNECTIONS_MAX, value_parser = clap::value_parser!(u16).range(4..=CONNECTIONS_MAX.into()))]
     max: u16,
     /// The longest silence to wait for
-    #[arg(long, value_name = "TIME", default_value = "90s", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "TIME", default_value = "90s", value_parser = units::interval_ns)]
     idle: u64,
     /// The longest absence to resume from
     #[arg(long, value_name = "TIME", default_value = "40s", value_parser = absence_ns)]

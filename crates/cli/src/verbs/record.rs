@@ -14,7 +14,7 @@ use clap::{Args, value_parser};
 use har::{BadHar, Recording, Summary};
 use net::tls::{ClientTls, TlsOptions};
 use proxy::{Session, Trouble, Upstream};
-use results::format::printable;
+use results::format::{counted, printable};
 
 use crate::exit::{Exit, Failure};
 use crate::verbs::init::{new_file, recorded};
@@ -254,12 +254,12 @@ fn no_draft(har: &Path, error: BadHar) -> Failure {
 /// Writes a session, and returns what was written.
 fn write_har(session: &Session, path: &Path) -> Result<Vec<u8>, Failure> {
     let entries = session.take();
-    let count = entries.len();
+    let count = counted(entries.len() as u64, "request");
     let mut bytes = Vec::new();
     har::write(entries.into_iter(), env!("CARGO_PKG_VERSION"), &mut bytes)
         .map_err(|error| Failure::could_not("write", format!("write {}", path.display()), error))?;
     new_file::create_private(path)?.write(&bytes)?;
-    output::print(&format!("{} is written: {count} requests, WebSockets included.\n", path.display()))?;
+    output::print(&format!("{} is written: {count}, WebSockets included.\n", path.display()))?;
     Ok(bytes)
 }
 
@@ -343,8 +343,7 @@ impl Screen {
 /// A session in one line.
 fn summary(session: &Session) -> String {
     let outline = session.outline();
-    let count = outline.len();
-    let mut parts = vec![format!("{count} requests")];
+    let mut parts = vec![counted(outline.len() as u64, "request")];
     if let Ok(recording) = Recording::of("", outline) {
         let Summary { protocol, is_logged_in, rooms, said, heard } = Summary::of(&recording);
         parts.push(protocol.to_owned());
