@@ -185,7 +185,7 @@ pub struct Brief {
 /// Messages from an agent to its coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Up {
-    Ready,
+    Ready { rss_bytes: Option<u64> },
     Report(Report),
     Leaving(String),
 }

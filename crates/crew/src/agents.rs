@@ -61,6 +61,14 @@ impl Agents {
         }
     }
 
+    /// Memory of all of the generator's processes before the first client; `None` if it is not known.
+    pub(crate) fn rss_before(&self) -> Option<u64> {
+        match self {
+            Self::Local(local) => local.rss_before(),
+            Self::Fleet { .. } => self.rss_bytes(),
+        }
+    }
+
     /// Memory of all of the generator's processes that are there; `None` if it cannot be read.
     pub(crate) fn rss_bytes(&self) -> Option<u64> {
         match self {

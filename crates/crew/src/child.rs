@@ -1,8 +1,8 @@
 //! An agent in a child process: more clients than one process may have files.
 //!
 //! The child is this same program, started with a hidden verb. Its standard input carries the [`Brief`] and
-//! then commands, its standard output reports, both framed; its standard error is ours, so that it can
-//! complain.
+//! then commands, its standard output its memory and then reports, all framed; its standard error is ours, so
+//! that it can complain.
 //!
 //! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its
 //! workers' permits come back when a report is written, so that a child whose pipe is full stores what it
@@ -14,7 +14,7 @@
 
 use std::io::{self, BufReader, BufWriter};
 use std::process::{self, ChildStdin, Stdio};
-use std::sync::mpsc::{self, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ pub struct Child {
     process: process::Child,
     /// The channel of its orders; dropped once it is to end.
     orders: Option<Sender<Command>>,
+    /// The channel of its memory, in bytes, once its workers are started.
+    started: Receiver<Option<u64>>,
     closed: Option<Instant>,
     /// Threads that write to the child and read from it.
     threads: Vec<JoinHandle<()>>,
@@ -64,7 +66,8 @@ impl Child {
         // It has nothing to finish without us, and may be too busy to see its input end.
         let command = net::signals::kill_with_parent(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let process = command.spawn()?;
-        let mut child = Self { process, orders: None, closed: None, threads: Vec::new() };
+        let (begin, started) = mpsc::channel();
+        let mut child = Self { process, orders: None, started, closed: None, threads: Vec::new() };
         let stdin = BufWriter::new(child.process.stdin.take().expect("piped"));
         let mut stdout = BufReader::new(child.process.stdout.take().expect("piped"));
         let brief = Brief {
@@ -80,6 +83,9 @@ impl Child {
         let (reports, worker, pid) = (reports.clone(), segments[0].worker, child.pid());
         let relay = thread::Builder::new().name("relay".into()).spawn(move || {
             let mut finished = false;
+            if let Ok(Some(rss_bytes)) = frame::read(&mut stdout) {
+                let _ = begin.send(rss_bytes);
+            }
             while let Ok(Some(report)) = frame::read::<Report>(&mut stdout) {
                 finished |= matches!(report, Report::Finished { .. } | Report::Failed { .. });
                 // Even without a listener, the child has to get rid of what it says in order to end.
@@ -106,6 +112,12 @@ impl Child {
     pub fn close(&mut self) {
         self.orders = None;
         self.closed.get_or_insert_with(Instant::now);
+    }
+
+    /// Waits until `deadline` for the child's workers to be started. Returns its memory at that moment, in
+    /// bytes; `None` if it could not be read, or came too late.
+    pub fn wait_for_start(&self, deadline: Instant) -> Option<u64> {
+        self.started.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()?
     }
 
     /// The child's process id.
@@ -144,8 +156,11 @@ pub fn run_child() -> io::Result<()> {
     let Some(brief) = frame::read::<Brief>(&mut stdin)? else { return Ok(()) };
     net::clock::set_offset_ns(brief.clock_offset_ns);
     let (reports, outbox) = mpsc::channel();
+    let workers = Threads::start(&brief.plan, &brief.segments, &brief.cpus, &reports);
+    let rss_bytes = net::proc::self_rss_bytes().ok();
     let writer = thread::Builder::new().name("writer".into()).spawn(move || {
         let mut stdout = BufWriter::new(io::stdout().lock());
+        frame::write(&mut stdout, &rss_bytes)?;
         outbox.iter().try_for_each(|report: Report| {
             let written = frame::write(&mut stdout, &report);
             if let Report::Events(batch) = report {
@@ -154,7 +169,7 @@ pub fn run_child() -> io::Result<()> {
             written
         })
     })?;
-    match Threads::start(&brief.plan, &brief.segments, &brief.cpus, &reports) {
+    match workers {
         Ok(mut workers) => {
             while let Some(command) = frame::read::<Command>(&mut stdin)? {
                 workers.send(&command);
@@ -169,4 +184,28 @@ pub fn run_child() -> io::Result<()> {
     // The writer ends once every sender is gone: the workers' own, when they have ended, and this one.
     drop(reports);
     writer.join().expect("the writer does not panic")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::simulation::plan;
+
+    /// The memory told by a child that writes `frame`, in printf's notation.
+    fn told(frame: &str, within: Duration) -> Option<u64> {
+        let mut command = process::Command::new("sh");
+        command.args(["-c", &format!("printf '{frame}'; cat > /dev/null")]);
+        let (reports, _inbox) = mpsc::sync_channel(1);
+        let segment = Segment { worker: 0, workers: 1 };
+        let child = Child::start(command, &plan(), &[segment], &[], &reports).unwrap();
+        child.wait_for_start(Instant::now() + within)
+    }
+
+    #[test]
+    fn children_tell_their_memory_at_the_start() {
+        let patience = Duration::from_secs(60);
+        assert_eq!(told(r"\002\000\000\000\001\007", patience), Some(7));
+        assert_eq!(told(r"\001\000\000\000\000", patience), None);
+        assert_eq!(told("", Duration::from_millis(50)), None);
+    }
 }

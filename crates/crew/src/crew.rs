@@ -119,7 +119,7 @@ impl Crew {
         let (workload, rooms, workers_all) = (plan.workload, Arc::clone(&plan.rooms), workers.len() as u16);
         let participants = Participants { workload, rooms, workers: workers_all, away_ns };
         Self {
-            rss_before: agents.rss_bytes(),
+            rss_before: agents.rss_before(),
             worker_set: WorkerSet::new(plan, agents, workers, reports),
             shown_ns: 0,
             participants,

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::Command as Process;
 use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
 
 use engine::{Command, Report};
 use load::{Plan, Segment};
@@ -13,6 +14,9 @@ use crate::threads::{FILES_PER_WORKER, Threads};
 /// Most reports of child processes that wait to be added up. Beyond it, the children's pipes fill, and the
 /// children keep what they have (`engine`'s `reporter`).
 const REPORTS_WAITING_MAX: usize = 64;
+/// How long the start of all children is waited for, for the sake of their memory before the first client: a
+/// fleet's agent that waits is silent, and is given up after three seconds.
+const START_WITHIN: Duration = Duration::from_secs(2);
 
 /// The capacity of a process.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +57,11 @@ pub(crate) enum Local {
     /// On threads of this process.
     Here(Threads),
     /// In child processes.
-    Children(Vec<Child>),
+    Children {
+        all: Vec<Child>,
+        /// Memory of all of them once their workers were started; `None` if one did not tell it in time.
+        rss_before: Option<u64>,
+    },
 }
 
 impl Local {
@@ -94,15 +102,17 @@ impl Local {
                 }
             }
         }
-        Ok((Self::Children(children), reports))
+        let deadline = Instant::now() + START_WITHIN;
+        let rss_before = children.iter().map(|child| child.wait_for_start(deadline)).sum();
+        Ok((Self::Children { all: children, rss_before }, reports))
     }
 
     /// Sends a command to every worker.
     pub(crate) fn send(&mut self, command: &Command) {
         match self {
             Self::Here(threads) => threads.send(command),
-            Self::Children(children) => {
-                for child in children {
+            Self::Children { all, .. } => {
+                for child in all {
                     child.send(command);
                 }
             }
@@ -113,7 +123,15 @@ impl Local {
     pub(crate) fn processes(&self) -> u32 {
         match self {
             Self::Here(_) => 1,
-            Self::Children(children) => children.len() as u32,
+            Self::Children { all, .. } => all.len() as u32,
+        }
+    }
+
+    /// Memory of the processes before the first client; `None` if it is not known.
+    pub(crate) fn rss_before(&self) -> Option<u64> {
+        match self {
+            Self::Here(_) => self.rss_bytes(),
+            Self::Children { rss_before, .. } => *rss_before,
         }
     }
 
@@ -128,7 +146,7 @@ impl Local {
         };
         match self {
             Self::Here(_) => net::proc::self_rss_bytes().ok(),
-            Self::Children(children) => children.iter().map(of).sum(),
+            Self::Children { all, .. } => all.iter().map(of).sum(),
         }
     }
 }
@@ -136,8 +154,8 @@ impl Local {
 impl Drop for Local {
     /// Ends all children at the same time, so that children that hang take no longer together than one.
     fn drop(&mut self) {
-        if let Self::Children(children) = self {
-            for child in children {
+        if let Self::Children { all, .. } = self {
+            for child in all {
                 child.close();
             }
         }

@@ -35,7 +35,7 @@ pub fn replay(plan: &Plan, workers: u16, order: StepOrder, reports: Vec<Report>)
         let _ = sender.send(report);
     }
     drop(sender);
-    let agents = Agents::Local(Local::Children(Vec::new()));
+    let agents = Agents::Local(Local::Children { all: Vec::new(), rss_before: Some(0) });
     let mut crew = Crew::new(plan, agents, (0..workers).collect(), inbox, ServerWatch::new(None));
     crew.measure(order, &mut NullObserver)
 }

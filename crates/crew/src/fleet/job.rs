@@ -112,7 +112,7 @@ impl<'a> Job<'a> {
             }
         };
         self.link.send(&match begun {
-            Ok(()) => Up::Ready,
+            Ok(()) => Up::Ready { rss_bytes: self.local.as_ref().and_then(Local::rss_before) },
             Err(message) => Up::Report(Report::Failed { worker: first.worker, message }),
         });
         Ok(())

@@ -165,13 +165,7 @@ impl Relay {
             Err(_) => self.lose(index, "it talks nonsense").await,
             Ok(Incoming::Nothing) => {}
             Ok(Incoming::Beat(content)) => self.handle_answer(index, &content, now_ns),
-            Ok(Incoming::Message(Up::Ready)) => {
-                agent.phase = Phase::Ready;
-                self.states.lock().expect("nobody panics with it")[index].is_ready = true;
-                if self.agents.iter().all(|agent| agent.phase == Phase::Ready) {
-                    self.start(Ok(()));
-                }
-            }
+            Ok(Incoming::Message(Up::Ready { rss_bytes })) => self.handle_ready(index, rss_bytes),
             Ok(Incoming::Message(Up::Leaving(why))) => {
                 let why: String = why.chars().filter(|c| stats::is_shown(*c)).take(200).collect();
                 self.lose(index, &format!("it left: {why}")).await;
@@ -186,6 +180,17 @@ impl Relay {
                 self.tell(report);
             }
             Ok(Incoming::Message(Up::Report(_))) => self.lose(index, "it talks nonsense").await,
+        }
+    }
+
+    /// Notes that an agent's workers are ready, with this memory before their first client.
+    fn handle_ready(&mut self, index: usize, rss_bytes: Option<u64>) {
+        self.agents[index].phase = Phase::Ready;
+        let mut states = self.states.lock().expect("nobody panics with it");
+        (states[index].is_ready, states[index].rss_bytes) = (true, rss_bytes);
+        drop(states);
+        if self.agents.iter().all(|agent| agent.phase == Phase::Ready) {
+            self.start(Ok(()));
         }
     }
 

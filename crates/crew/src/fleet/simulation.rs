@@ -128,7 +128,7 @@ impl Simulated {
             }
             Incoming::Message(Down::Brief(brief)) => {
                 self.worker = brief.segments[0].worker;
-                link.send(&Up::Ready);
+                link.send(&Up::Ready { rss_bytes: Some(1 << 20) });
             }
             Incoming::Message(Down::Command(command)) => match command {
                 Command::Step(order) => {

@@ -34,7 +34,10 @@ pub(super) enum Down {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Up {
     /// The agent's workers are ready.
-    Ready,
+    Ready {
+        /// Memory of its processes now, if it is known.
+        rss_bytes: Option<u64>,
+    },
     Report(Report),
     /// The agent leaves, with the reason.
     Leaving(String),
