@@ -51,7 +51,7 @@ pub(crate) struct RunArgs {
     /// [default: 0; raw: 33]
     #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = payload::sizes, help_heading = "Messages")]
     pub(crate) payload_padding: Option<Sizes>,
-    /// A CSV file; each message carries one of its rows, as a JSON object (raw and json)
+    /// A CSV file; each message carries a row, as a JSON object (raw and json)
     #[arg(
         long = "payload-rows",
         alias = "data",

@@ -186,7 +186,8 @@ impl World {
         verb: impl FnOnce(&mut Server, &ServerConfig, u64, &mut Output, &mut Happened) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (mut io, mut happened) = (Output::default(), Happened::default());
-        io.seed = self.now_ns;
+        // Connections must not share the ids that they draw at the same time.
+        io.seed = self.now_ns ^ (at as u64) << 40;
         let connection = &mut self.connections[at];
         let result = verb(&mut connection.server, &self.cfg, self.now_ns, &mut io, &mut happened);
         connection.out.append(&mut io.streams[0]);
