@@ -137,28 +137,29 @@ impl History {
         self.lock().number
     }
 
-    /// Messages of a room behind a number; `None` if that number was never given.
-    pub(crate) fn after(&self, room: Room, number: u64, now_ns: u64) -> Option<Missed> {
+    /// Messages of rooms behind a number; `None` if that number was never given.
+    pub(crate) fn after(&self, rooms: &[Room], number: u64, now_ns: u64) -> Option<Missed> {
         let state = &mut *self.lock();
         if number > state.number {
             return None;
         }
-        let gone = state.rooms.get(&room).map_or(state.gone, |log| log.gone);
-        let missed = self.missed(state, room, now_ns, |entry| entry.number <= number);
-        Some(Missed { is_whole: missed.is_whole && gone <= number, ..missed })
+        let gone = |room: &Room| state.rooms.get(room).map_or(state.gone, |log| log.gone);
+        let has_all = rooms.iter().all(|room| gone(room) <= number);
+        let missed = self.missed(state, rooms, now_ns, |entry| entry.number <= number);
+        Some(Missed { is_whole: missed.is_whole && has_all, ..missed })
     }
 
     /// Messages of a room from a time on that are still kept.
     pub(crate) fn since(&self, room: Room, from_ns: u64, now_ns: u64) -> Vec<Message> {
-        self.missed(&mut self.lock(), room, now_ns, |entry| entry.at_ns < from_ns).messages
+        self.missed(&mut self.lock(), &[room], now_ns, |entry| entry.at_ns < from_ns).messages
     }
 
-    /// The messages of a room behind the ones that the client had, as they are sent again: whole unless one
-    /// of them is too old.
+    /// The messages of rooms behind the ones that the client had, as they are sent again: whole unless one of
+    /// them is too old.
     fn missed<'s>(
         &self,
         state: &'s mut State,
-        room: Room,
+        rooms: &[Room],
         now_ns: u64,
         was_had: impl Fn(&Entry) -> bool,
     ) -> Missed {
@@ -169,7 +170,12 @@ impl History {
         let (mut messages, mut is_whole, mut waiting) = (Vec::new(), true, None);
         // Of a million that are kept, only those are looked at that were missed.
         let behind = |log: &'s Log| log.kept.range(log.kept.partition_point(&was_had)..);
-        for entry in state.rooms.get(&room).into_iter().flat_map(behind) {
+        let logs = &state.rooms;
+        let mut entries: Vec<&Entry> =
+            rooms.iter().filter_map(|room| logs.get(room)).flat_map(behind).collect();
+        // As they were sent, whatever their rooms: a client may go on from the last that it gets.
+        entries.sort_by_key(|entry| entry.number);
+        for entry in entries {
             if entry.at_ns < oldest_ns {
                 is_whole = false;
                 continue;
@@ -302,7 +308,7 @@ mod tests {
 
     /// The numbers of what follows a number in the room.
     fn after(history: &History, number: u64, now_ns: u64) -> Option<Vec<u8>> {
-        Some(numbers(&history.after(room(0), number, now_ns)?.messages))
+        Some(numbers(&history.after(&[room(0)], number, now_ns)?.messages))
     }
 
     #[test]
@@ -320,14 +326,21 @@ mod tests {
         assert_eq!(after(&fresh, 0, 10), Some(vec![6, 7, 8, 9, 10]));
         assert_eq!(after(&fresh, 0, 13), Some(vec![9, 10]));
         let nothing = Missed { messages: Vec::new(), is_whole: true };
-        assert_eq!(few.after(room(2), 3, 1), Some(nothing));
+        assert_eq!(few.after(&[room(2)], 3, 1), Some(nothing));
+    }
+
+    #[test]
+    fn messages_of_several_rooms_keep_their_order() {
+        let all = history(Keep::Messages(9), |_| ReplayFault::default());
+        let missed = all.after(&[room(0), room(1)], 3, 99).unwrap();
+        assert_eq!((numbers(&missed.messages), missed.is_whole), (vec![4, 5, 6, 7, 8, 9, 10], true));
     }
 
     #[test]
     fn gaps_in_the_kept_messages_are_said() {
         let sound = |_| ReplayFault::default();
         let is_whole = |history: &History, number, now_ns| {
-            history.after(room(0), number, now_ns).map(|missed| missed.is_whole)
+            history.after(&[room(0)], number, now_ns).map(|missed| missed.is_whole)
         };
         let few = history(Keep::Messages(3), sound);
         assert_eq!([6, 7, 8].map(|number| is_whole(&few, number, 99)), [Some(false), Some(true), Some(true)]);
@@ -379,11 +392,11 @@ mod tests {
         }
         assert_eq!(history.lock().rooms.len(), 1, "rooms of which nothing is left take no room");
         let missed = |topic| {
-            let Missed { messages, is_whole } = history.after(room(topic), 0, 1_600).unwrap();
+            let Missed { messages, is_whole } = history.after(&[room(topic)], 0, 1_600).unwrap();
             (messages.len(), is_whole)
         };
         assert_eq!([missed(99), missed(0)], [(8, true), (0, false)]);
-        let is_whole = |number| history.after(room(0), number, 1_600).unwrap().is_whole;
+        let is_whole = |number| history.after(&[room(0)], number, 1_600).unwrap().is_whole;
         assert_eq!([13, 14].map(is_whole), [false, true], "as far as is known of rooms that are forgotten");
         tell(0, 1_600);
         assert_eq!([13, 14].map(is_whole), [false, true], "as far as is known of one that was");
@@ -402,12 +415,12 @@ mod tests {
                 history.add(room(0), at, |_| vec![vec![0; bytes]]);
             }
             assert!(history.lock().bytes <= BYTES_MAX);
-            let missed = history.after(room(0), messages - 3, 0).unwrap();
+            let missed = history.after(&[room(0)], messages - 3, 0).unwrap();
             assert_eq!(
                 (missed.messages.len(), missed.is_whole, looked_at.load(Ordering::Relaxed)),
                 (3, true, 3)
             );
-            let missed = history.after(room(0), 0, 0).unwrap();
+            let missed = history.after(&[room(0)], 0, 0).unwrap();
             assert!(missed.messages.len() > 200 && !missed.is_whole);
         }
     }

@@ -1,12 +1,15 @@
 //! Socket.IO on the server's side, over plain requests and from there to a WebSocket, held to sessions
 //! recorded between socket.io 4.8 and its client.
 
-use wire::{Failure, Settings};
+use std::sync::Arc;
+
+use wire::{Failure, History, Keep, ReplayFault, Settings};
 
 use crate::common::world::World;
 use crate::common::*;
 
 const PATH: &str = "/socket.io/?EIO=4&transport=polling";
+const WEBSOCKET_PATH: &str = "/socket.io/?EIO=4&transport=websocket";
 /// By then the event that follows a connect is there.
 const GREETED_MS: u64 = 10;
 const BAD_REQUEST: &str = r#"{"code":3,"message":"Bad request"}"#;
@@ -361,6 +364,41 @@ fn behind_a_goodbye_nothing_is_heard_or_said() {
     session.push("1");
     session.world.send(teller, &masked_texts(&[r#"42["broadcast",2]"#])).unwrap();
     assert_eq!(session.poll(), (200, "6".into()), "over requests");
+}
+
+#[test]
+fn recovered_sessions_keep_their_rooms() {
+    let mut world = world();
+    let history = History::new(Keep::Messages(10), |_| ReplayFault::default());
+    world.cfg.history = Some(Arc::new(history));
+    let open = |world: &mut World| {
+        let at = world.connect();
+        world.send(at, request("").replace("/chat", WEBSOCKET_PATH).as_bytes()).unwrap();
+        world.take(at);
+        at
+    };
+    let talk = |world: &mut World, at: usize, messages: &[&str]| {
+        world.send(at, &masked_texts(messages)).unwrap();
+        said(&world.take(at))
+    };
+    let join = |room: &str| format!(r#"420["join","{room}"]"#);
+    let broadcast = |room: &str, n: u32| format!(r#"42["broadcast",{{"room":"{room}","n":{n}}}]"#);
+    let copy = |room: &str, n: u32| format!(r#"42["broadcast",{{"room":"{room}","n":{n}}},"{n}"]"#);
+    let first = open(&mut world);
+    let heard = talk(&mut world, first, &["40", &join("a"), &join("b"), &broadcast("a", 1)]);
+    assert!(heard.contains(&copy("a", 1)), "{heard:?}");
+    let (_, rest) = heard[0].split_once(r#""pid":""#).unwrap();
+    let pid = rest.trim_end_matches(r#""}"#);
+    world.abort(first);
+    let other = open(&mut world);
+    let others = ["b", "a", "c"].map(join);
+    talk(&mut world, other, &["40", &others[0], &others[1], &others[2]]);
+    talk(&mut world, other, &[&broadcast("b", 2), &broadcast("c", 3), &broadcast("a", 4)]);
+    let back = open(&mut world);
+    let connect = format!(r#"40{{"pid":"{pid}","offset":"1"}}"#);
+    assert_eq!(talk(&mut world, back, &[&connect])[1..], [copy("b", 2), copy("a", 4)]);
+    talk(&mut world, other, &[&broadcast("b", 5), &broadcast("c", 6)]);
+    assert_eq!(said(&world.take(back)), [copy("b", 5)]);
 }
 
 #[test]

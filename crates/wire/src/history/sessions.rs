@@ -34,8 +34,9 @@ struct Session {
 }
 
 impl Sessions {
-    /// Keeps a session that has joined this.
+    /// Keeps a session that has joined this, in place of what it had joined before.
     pub(crate) fn keep(&mut self, name: &[u8], joined: Vec<Box<[u8]>>, now_ns: u64) {
+        self.remove(name);
         let session = Session { joined, alive_ns: now_ns };
         let is_full = self.bytes + session.bytes() > BYTES_MAX;
         // Where all are alive, not again with each session for which there is no room.

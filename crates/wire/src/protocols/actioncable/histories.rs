@@ -49,7 +49,7 @@ impl<'a> HistoryRequest<'a> {
     ) -> Option<Vec<Message>> {
         match self {
             HistoryRequest::After { epoch, offset } => {
-                let missed = history.after(room, offset, now_ns).filter(|_| *epoch == history.epoch())?;
+                let missed = history.after(&[room], offset, now_ns).filter(|_| *epoch == history.epoch())?;
                 missed.is_whole.then_some(missed.messages)
             }
             HistoryRequest::Since { unix_s } => {

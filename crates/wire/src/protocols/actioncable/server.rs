@@ -271,7 +271,7 @@ impl Connection {
         };
         let meanwhile = || {
             let history = link.cfg.history.as_ref()?;
-            Some(history.after(room, restored_at?, link.now_ns)?.messages)
+            Some(history.after(&[room], restored_at?, link.now_ns)?.messages)
         };
         let kind: &[u8] = if missed.is_some() { b"confirm_history" } else { b"reject_history" };
         for message in missed.or_else(meanwhile).iter().flatten() {

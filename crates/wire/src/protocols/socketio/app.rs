@@ -9,7 +9,8 @@
 //!     that it has joined
 //! connected --the event leave--> connected, out of that room
 //! connected --the event broadcast, {"room":R,…}--> the same, to the room R if it is in it; else to the one that it was in first
-//! unconnected --0 of who had a connection, where broadcasts are kept--> connected; 40{"sid":S,"pid":P}, and what was missed
+//! unconnected --0 of a client that had a connection, where broadcasts are kept--> connected, in the rooms that it had joined;
+//!     40{"sid":S,"pid":P}, and what was missed
 //! a second 0, anything else when unconnected, whatever breaks the rules --> the end of the session
 //! ```
 
@@ -18,12 +19,13 @@ use std::sync::Arc;
 use super::packet::{self, Kind, MAIN, Packet};
 use super::payload;
 use super::places::{Move, Places};
+use super::recovery::{self, Known, Recovered, Token};
 use super::sid::SID_CHARS;
 use super::version::Version;
 use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::history::{History, Message};
+use crate::history::History;
 use crate::http::query;
 use crate::io;
 use crate::json;
@@ -57,6 +59,8 @@ pub(crate) struct App {
     left: [bool; NAMESPACES.len()],
     /// The rooms that it is in, by what their names come to.
     places: Places<{ NAMESPACES.len() }>,
+    /// The tokens by which it may be recovered, where broadcasts are kept.
+    pids: Option<Box<[Token; NAMESPACES.len()]>>,
     partial: Option<Box<Partial>>,
     /// The greeting still to be sent to a client that has connected.
     greeting: Option<Vec<u8>>,
@@ -83,7 +87,8 @@ impl App {
     /// A session that is in this room of each namespace: see [`room_at`].
     pub(crate) fn new(version: Version, room: u64) -> App {
         let connected = [false; NAMESPACES.len()];
-        App { version, connected, left: connected, places: Places::new(room), partial: None, greeting: None }
+        let (left, places) = (connected, Places::new(room));
+        App { version, connected, left, places, pids: None, partial: None, greeting: None }
     }
 
     /// Returns whether any namespace is connected.
@@ -127,8 +132,28 @@ impl App {
         self.places.all(at).map(|room| out.room(NAMESPACES[at]).within(room)).collect()
     }
 
+    /// Keeps the rooms of a namespace that the session has joined, for its client to come back to.
+    fn remember(&self, at: usize, out: &impl PacketOutput) {
+        if let (Some(pids), Some((history, now_ns))) = (&self.pids, out.history()) {
+            recovery::keep(&history, &pids[at], self.places.joined(at), now_ns);
+        }
+    }
+
+    /// Notes that the client is there.
+    pub(crate) fn touch(&self, out: &impl PacketOutput) {
+        if let (Some(pids), Some((history, now_ns))) = (&self.pids, out.history()) {
+            let mut sessions = history.sessions();
+            for pid in &**pids {
+                sessions.touch(pid, now_ns);
+            }
+        }
+    }
+
     /// Reports the rooms that the session leaves and joins.
-    fn tell(at: usize, moved: Move, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
+    fn tell(&self, at: usize, moved: Move, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
+        if moved != Move::default() {
+            self.remember(at, out);
+        }
         let within = |room| out.room(NAMESPACES[at]).within(room);
         if let Some(room) = moved.left.map(within) {
             on(ServerEvent::Left { room });
@@ -235,11 +260,14 @@ impl App {
                 let arguments = &packet.payload[behind..];
                 match name {
                     b"join" => match self.places.join(at, first_of(arguments)) {
-                        Some(moved) => Self::tell(at, moved, out, on),
+                        Some(moved) => self.tell(at, moved, out, on),
                         // Without an answer, which would say that it is in.
                         None => return Ok(()),
                     },
-                    b"leave" => Self::tell(at, self.places.leave(at, first_of(arguments)), out, on),
+                    b"leave" => {
+                        let moved = self.places.leave(at, first_of(arguments));
+                        self.tell(at, moved, out, on);
+                    }
                     _ => {}
                 }
                 let room = match room_of_broadcast(name, arguments) {
@@ -270,12 +298,18 @@ impl App {
                 match out.history() {
                     None => out.text(&[b"40", name, comma, br#"{"sid":""#, &sid, br#""}"#]),
                     Some((history, now_ns)) => {
-                        let topic = room(Version::V4, namespace).within(self.places.first(at));
                         // A client that comes back is told what it missed in the same step in which it
                         // joins, so that no broadcast falls between.
-                        let known = Known::asked(auth);
-                        let recovered = known.and_then(|known| known.recover(&history, topic, now_ns));
-                        let (pid, missed) = recovered.unwrap_or_else(|| (history.token(&sid), Vec::new()));
+                        let (first, of) = (self.places.first(at), room(Version::V4, namespace));
+                        let recovered =
+                            Known::asked(auth).and_then(|known| known.recover(&history, of, first, now_ns));
+                        let Recovered { pid, joined, missed } =
+                            recovered.unwrap_or_else(|| Recovered::nothing(history.token(&sid)));
+                        for room in joined {
+                            self.places.join(at, room);
+                        }
+                        self.pids.get_or_insert_default()[at] = pid;
+                        self.remember(at, out);
                         let ids: [&[u8]; 5] = [br#"{"sid":""#, &sid, br#"","pid":""#, &pid, br#""}"#];
                         out.text(&[&[b"40", name, comma], &ids[..]].concat());
                         for message in missed {
@@ -302,33 +336,6 @@ impl App {
             Version::V4 => br#"{"message":"Invalid namespace"}"#,
         };
         out.text(&[b"44", name, comma, reason]);
-    }
-}
-
-/// A client that lost its connection, and how far it had come: connection state recovery (socket.io 4.6).
-struct Known<'a> {
-    pid: &'a [u8],
-    offset: u64,
-}
-
-impl<'a> Known<'a> {
-    /// As a client says it among what lets it in.
-    fn asked(auth: &'a [u8]) -> Option<Known<'a>> {
-        let (mut pid, mut offset) = (None, None);
-        json::object(auth, |key, value| match key {
-            b"pid" => pid = json::string(value),
-            b"offset" => offset = json::string(value),
-            _ => {}
-        })?;
-        let offset = json::decimal(offset?)?;
-        Some(Known { pid: pid?, offset })
-    }
-
-    /// Finds the session's token in the history, and what was broadcast since; `None` if this server never
-    /// gave the token or the offset.
-    fn recover(self, history: &History, room: Room, now_ns: u64) -> Option<([u8; SID_CHARS], Vec<Message>)> {
-        let pid = self.pid.try_into().ok().filter(|_| history.knows(self.pid))?;
-        Some((pid, history.after(room, self.offset, now_ns)?.messages))
     }
 }
 

@@ -32,6 +32,7 @@ mod parts;
 mod payload;
 mod places;
 mod plain;
+mod recovery;
 mod relayed;
 mod request;
 mod requests;

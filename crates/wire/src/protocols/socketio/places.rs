@@ -44,9 +44,14 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
         std::iter::once(self.first[at]).chain(further)
     }
 
+    /// The rooms of a namespace that it has joined.
+    pub(super) fn joined(&self, at: usize) -> impl Iterator<Item = u64> + '_ {
+        self.all(at).filter(move |_| self.has_joined[at])
+    }
+
     /// Returns whether it has joined a room.
     pub(super) fn is_in(&self, at: usize, room: u64) -> bool {
-        self.has_joined[at] && self.all(at).any(|other| other == room)
+        self.joined(at).any(|other| other == room)
     }
 
     /// Joins a room; does nothing if the session is in it already. `None` if it is in too many rooms.

@@ -106,7 +106,10 @@ impl Side {
                 self.heartbeat.handle_ping(now_ns)?;
                 out.text(&[b"3", data]);
             }
-            (b'3', _) => self.heartbeat.handle_pong(now_ns)?,
+            (b'3', _) => {
+                self.heartbeat.handle_pong(now_ns)?;
+                self.app.touch(out);
+            }
             (b'4', Service::Engine) => {
                 out.text(&[text]);
                 on(ServerEvent::Echoed { bytes: text.len() as u32 });

@@ -1,0 +1,69 @@
+//! Connection state recovery (socket.io 4.6), on the server's side: the rooms of a session whose client comes
+//! back, and what was said there meanwhile.
+
+use super::sid::SID_CHARS;
+use crate::history::{History, Message};
+use crate::json;
+use crate::room::Room;
+
+/// The token by which a session is recovered (`pid`).
+pub(super) type Token = [u8; SID_CHARS];
+
+/// A client that lost its connection, and how far it had come.
+pub(super) struct Known<'a> {
+    pid: &'a [u8],
+    offset: u64,
+}
+
+/// A session that goes on.
+pub(super) struct Recovered {
+    pub(super) pid: Token,
+    /// The rooms that it had joined.
+    pub(super) joined: Vec<u64>,
+    pub(super) missed: Vec<Message>,
+}
+
+impl Recovered {
+    /// A session of which nothing is known.
+    pub(super) fn nothing(pid: Token) -> Recovered {
+        Recovered { pid, joined: Vec::new(), missed: Vec::new() }
+    }
+}
+
+impl<'a> Known<'a> {
+    /// Reads what a client says among what lets it in.
+    pub(super) fn asked(auth: &'a [u8]) -> Option<Known<'a>> {
+        let (mut pid, mut offset) = (None, None);
+        json::object(auth, |key, value| match key {
+            b"pid" => pid = json::string(value),
+            b"offset" => offset = json::string(value),
+            _ => {}
+        })?;
+        Some(Known { pid: pid?, offset: json::decimal(offset?)? })
+    }
+
+    /// Finds the session in the history, and what was broadcast since in the rooms that it had joined, or in
+    /// the `first` if there is none. All are rooms of `namespace`. `None` if this server never gave the token
+    /// or the offset.
+    pub(super) fn recover(
+        self,
+        history: &History,
+        namespace: Room,
+        first: u64,
+        now_ns: u64,
+    ) -> Option<Recovered> {
+        let pid: Token = self.pid.try_into().ok().filter(|_| history.knows(self.pid))?;
+        let kept = history.sessions().take(&pid, now_ns).unwrap_or_default();
+        let joined: Vec<u64> = kept.iter().filter_map(|room| json::decimal(room)).collect();
+        let rooms: &[u64] = if joined.is_empty() { &[first] } else { &joined };
+        let rooms: Vec<Room> = rooms.iter().map(|&room| namespace.within(room)).collect();
+        let missed = history.after(&rooms, self.offset, now_ns)?.messages;
+        Some(Recovered { pid, joined, missed })
+    }
+}
+
+/// Keeps the rooms that a session has joined.
+pub(super) fn keep(history: &History, pid: &Token, joined: impl Iterator<Item = u64>, now_ns: u64) {
+    let joined: Vec<Box<[u8]>> = joined.map(|room| room.to_string().into_bytes().into()).collect();
+    history.sessions().keep(pid, joined, now_ns);
+}
