@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::frames::{self, Strings};
-use super::service::{App, Service, ServiceRoom};
+use super::service::{App, Framing, Service, ServiceRoom};
 use crate::apps::bench::json;
 use crate::event::{Kind, OnServerEvent, ServerEvent};
 use crate::failure::Failure;
@@ -137,13 +137,13 @@ fn broadcast(
         out.push(b']');
     });
     // The same message for those with another encoding: not counted again.
-    on(ServerEvent::Rebroadcast { room: service_room.room(true), frame: &out[framed..] });
+    on(ServerEvent::Rebroadcast { room: service_room.room(Framing::Framed), frame: &out[framed..] });
 
     let mut plain = Vec::new();
     let unescaped = frames::unescape(&mut plain, &out[string]);
     debug_assert!(unescaped.is_ok(), "checked before");
     let raw = out.len();
     frame::put(out, Opcode::Text, |out| out.extend_from_slice(&plain));
-    on(ServerEvent::Rebroadcast { room: service_room.room(false), frame: &out[raw..] });
+    on(ServerEvent::Rebroadcast { room: service_room.room(Framing::Raw), frame: &out[raw..] });
     out.truncate(start);
 }

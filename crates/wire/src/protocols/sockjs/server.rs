@@ -10,7 +10,7 @@ use super::app::{self, GO_AWAY};
 use super::facts::HEARTBEAT;
 use super::frames;
 use super::plain::Place;
-use super::service::{App, SERVICES, Service, ServiceRoom};
+use super::service::{App, Framing, SERVICES, Service, ServiceRoom};
 use super::session::Session;
 use crate::contract::ServerProtocol;
 use crate::event::{OnServerEvent, ServerEvent};
@@ -34,7 +34,7 @@ const BROKEN: (u16, &str) = (3000, "Broken framing.");
 pub(crate) struct Server {
     /// The service and its room, in a box: connections of other protocols need no space for it.
     service_room: Box<ServiceRoom>,
-    framed: bool,
+    framing: Framing,
     /// The time from one heartbeat to the next: in milliseconds, to be small.
     interval_ms: u32,
     heartbeat_at_ns: u64,
@@ -45,9 +45,9 @@ impl ServerProtocol for Server {
 
     fn open(cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
         let (service, rest) = Service::at(request.path()).ok_or(404u16)?;
-        let framed = match Place::at(rest) {
-            Some(Place::WebSocket) => true,
-            Some(Place::RawWebSocket) => false,
+        let framing = match Place::at(rest) {
+            Some(Place::WebSocket) => Framing::Framed,
+            Some(Place::RawWebSocket) => Framing::Raw,
             _ => return Err(404),
         };
         if !service.websocket {
@@ -56,22 +56,22 @@ impl ServerProtocol for Server {
         let interval_ms = (cfg.settings.amount(&HEARTBEAT) / NS_PER_MS).clamp(1, u32::MAX.into()) as u32;
         Ok(Server {
             service_room: ServiceRoom::at(service, request.target).into(),
-            framed,
+            framing,
             interval_ms,
             heartbeat_at_ns: u64::MAX,
         })
     }
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl OnServerEvent) {
-        if self.framed {
+        if self.framing == Framing::Framed {
             self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
             link.say(&[b"o"]);
         }
         if self.service_room.service.app != App::Close {
-            return on(ServerEvent::Joined { room: self.service_room.room(self.framed) });
+            return on(ServerEvent::Joined { room: self.service_room.room(self.framing) });
         }
         let (code, reason) = GO_AWAY;
-        if self.framed {
+        if self.framing == Framing::Framed {
             link.say(&[format!("c[{code},\"{reason}\"]").as_bytes()]);
         }
         // Nothing is said behind a close.
@@ -87,7 +87,7 @@ impl ServerProtocol for Server {
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
-        if !self.framed {
+        if self.framing == Framing::Raw {
             self.handle_raw(link, message_type, start, on);
             return Ok(());
         }

@@ -45,6 +45,15 @@ pub(crate) struct ServiceRoom {
     room: u64,
 }
 
+/// How messages stand on a WebSocket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Framing {
+    /// In the protocol's frames.
+    Framed,
+    /// As they are.
+    Raw,
+}
+
 /// The bit of a topic that says that its members get frames.
 const FRAMED: u64 = 1;
 
@@ -61,11 +70,15 @@ impl ServiceRoom {
     }
 
     /// The room of those with a WebSocket. One for each way in which messages are encoded.
-    pub(crate) fn room(self, framed: bool) -> Room {
+    pub(crate) fn room(self, framing: Framing) -> Room {
         let service = Room::of(DialectId::Sockjs, 0, self.service.prefix.as_bytes());
         let Room { dialect, topic } = service.within(self.room);
         // A bit of the topic, so that processes that relay frames know their form without asking.
-        Room { dialect, topic: if framed { topic | FRAMED } else { topic & !FRAMED } }
+        let topic = match framing {
+            Framing::Framed => topic | FRAMED,
+            Framing::Raw => topic & !FRAMED,
+        };
+        Room { dialect, topic }
     }
 
     /// The room of the sessions over requests. Its broadcasts are strings, each with a comma before it.
