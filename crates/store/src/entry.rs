@@ -5,6 +5,8 @@ use results::conclusion::Status;
 use rusqlite::{Connection, Row, named_params, params};
 use stats::Timed;
 
+use crate::rows::LISTED;
+
 /// A run at a glance. Its clients and percentiles are of the step that stands for it: the heaviest that kept
 /// its limits, or the last.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +42,9 @@ pub struct Entry {
     pub p95_interval_ns: Option<[u64; 2]>,
     /// Its 99th percentile, in ns.
     pub p99_ns: Option<u64>,
+    /// True for each of the three percentiles that is a lower bound: messages that were never answered decide
+    /// it.
+    pub at_least: [bool; 3],
     /// Deliveries of that step that never came.
     pub missing: u64,
     /// Errors in that step.
@@ -77,7 +82,7 @@ pub struct Query {
 
 const LIST: &str = "
     SELECT id, started_ns, scenario, dialect, target, command, runs.bottleneck, capacity, broken_limits, trusted,
-        unfinished, name, note, outcome, p95_low_ns, p95_high_ns, shown_figure, shown.step AS shown_step, shown.clients,
+        unfinished, name, note, outcome, p95_low_ns, p95_high_ns, shown_figure, shown_at_least, shown.step AS shown_step, shown.clients,
         shown.missing, shown.errors, (SELECT count(*) FROM steps WHERE run = id) AS steps,
         (SELECT group_concat(tag, char(10)) FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)) AS tags
     FROM runs LEFT JOIN steps AS shown
@@ -123,6 +128,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let optional = |column: &str| row.get::<_, Option<i64>>(column).map(|n| n.map(|n| n.max(0) as u64));
     let count = |column: &str| optional(column).map(Option::unwrap_or_default);
     let tags: Option<String> = row.get("tags")?;
+    let bounds: Option<String> = row.get("shown_at_least")?;
+    let is_bound = |name: &str| bounds.iter().flat_map(|bounds| bounds.split(' ')).any(|bound| bound == name);
     Ok(Entry {
         id: row.get("id")?,
         started_unix_ns: count("started_ns")?,
@@ -139,6 +146,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         p95_ns: None,
         p95_interval_ns: optional("p95_low_ns")?.zip(optional("p95_high_ns")?).map(Into::into),
         p99_ns: None,
+        at_least: LISTED.map(|(name, _)| is_bound(name)),
         missing: count("missing")?,
         errors: count("errors")?,
         bottleneck: row.get("bottleneck")?,

@@ -5,6 +5,9 @@ use rusqlite::{Transaction, named_params, params};
 use stats::interval::Interval;
 use stats::{Histogram, Timed};
 
+/// The percentiles of lists.
+pub(crate) const LISTED: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
+
 /// Puts the run in, whose first `kept` steps are there already. `results` is the text of its file.
 pub(crate) fn put(
     transaction: &Transaction<'_>,
@@ -41,7 +44,7 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
     let mut statement = transaction.prepare_cached(
         "INSERT INTO runs VALUES (:id, :started_ns, :throng, :command, :scenario, :dialect, :target, :url,
          :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished, :name, :note,
-         :outcome, :p95_low_ns, :p95_high_ns, :shown_step, :shown_figure)
+         :outcome, :p95_low_ns, :p95_high_ns, :shown_step, :shown_figure, :shown_at_least)
          ON CONFLICT (id) DO UPDATE SET started_ns = excluded.started_ns, throng = excluded.throng,
          command = excluded.command, scenario = excluded.scenario, dialect = excluded.dialect,
          target = excluded.target, url = excluded.url, target_version = excluded.target_version,
@@ -49,7 +52,7 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
          broken_limits = excluded.broken_limits, trusted = excluded.trusted, results = excluded.results,
          unfinished = excluded.unfinished, name = excluded.name, note = excluded.note, outcome = excluded.outcome,
          p95_low_ns = excluded.p95_low_ns, p95_high_ns = excluded.p95_high_ns, shown_step = excluded.shown_step,
-         shown_figure = excluded.shown_figure",
+         shown_figure = excluded.shown_figure, shown_at_least = excluded.shown_at_least",
     )?;
     let number = conclusion::shown(run);
     let step = run.steps.get(number);
@@ -79,6 +82,7 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
         ":p95_high_ns": p95.map(|p95| signed(p95.high as u64)),
         ":shown_step": step.map(|_| number as i64 + 1),
         ":shown_figure": figure.map(Timed::name),
+        ":shown_at_least": step.zip(figure).map(|(step, figure)| bounds(step, figure)),
     })?;
     Ok(())
 }
@@ -89,10 +93,19 @@ fn shown_figure(run: &Run, step: &Step) -> Option<Timed> {
     [run.scenario.main_figure(), Timed::Delivery].into_iter().find(is_told)
 }
 
-/// The 95% interval of a figure's p95, if the series is of it: that of broadcasts is of the deliveries.
+/// The listed percentiles that are lower bounds, by name.
+fn bounds(step: &Step, figure: Timed) -> String {
+    let open = LISTED.iter().filter(|(_, q)| step.is_open(figure, *q)).map(|(name, _)| *name);
+    open.collect::<Vec<_>>().join(" ")
+}
+
+/// The 95% interval of a figure's p95, if the series is of it: that of broadcasts is of the deliveries. A
+/// lower bound has none.
 fn p95_interval(step: &Step, figure: Timed) -> Option<Interval> {
     let is_of_series = std::ptr::eq(step.main_of_series(), step.figures.get(figure));
-    is_of_series.then(|| step.interval_ns(0.95, |second| second.p95_ns)).flatten()
+    (is_of_series && !step.is_open(figure, 0.95))
+        .then(|| step.interval_ns(0.95, |second| second.p95_ns))
+        .flatten()
 }
 
 fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Step) -> rusqlite::Result<()> {

@@ -12,6 +12,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 
 /// `thrg`: what `file(1)` could know a store by.
@@ -98,6 +99,7 @@ mod tests {
         include_str!("schema/kept-3.sql"),
         include_str!("schema/kept-4.sql"),
         include_str!("schema/kept-5.sql"),
+        include_str!("schema/kept-6.sql"),
     ];
 
     #[test]

@@ -450,6 +450,14 @@ mod tests {
     }
 
     #[test]
+    fn lower_bounds_are_listed_as_such() {
+        let mut run = run_of(10);
+        assert_eq!(entry(&run).at_least, [false; 3]);
+        run.steps[9].figures.rtt.record_n_ns(10_000_000_000, 1);
+        assert_eq!(entry(&run).at_least, [false, true, true]);
+    }
+
+    #[test]
     fn unanswered_runs_have_no_percentiles() {
         let mut run = run_of(1);
         run.steps[0].figures.service.clear();

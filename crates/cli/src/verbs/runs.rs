@@ -287,7 +287,11 @@ const OPTIONAL: [&str; 17] = [
 
 fn row(entry: Entry) -> Vec<Cell> {
     let count = |n: u64| Cell::Number(n as f64, report::count(n));
-    let duration = |ns: Option<u64>| Cell::number(ns, |ns| ns as f64 / 1e6, report::duration);
+    let duration = |ns: Option<u64>, is_bound: bool| {
+        let sign = if is_bound { "≥ " } else { "" };
+        Cell::number(ns, |ns| ns as f64 / 1e6, |ns| format!("{sign}{}", report::duration(ns)))
+    };
+    let [p50, p95, p99] = entry.at_least;
     vec![
         Cell::Text(entry.id),
         Cell::Text(results::file::started(entry.started_unix_ns)),
@@ -299,9 +303,9 @@ fn row(entry: Entry) -> Vec<Cell> {
         count(entry.steps),
         count(entry.clients),
         entry.figure.map_or(Cell::Absent, |figure| Cell::Said(figure.name(), figure.words().into())),
-        duration(entry.p50_ns),
-        duration(entry.p95_ns),
-        duration(entry.p99_ns),
+        duration(entry.p50_ns, p50),
+        duration(entry.p95_ns, p95),
+        duration(entry.p99_ns, p99),
         count(entry.missing),
         count(entry.errors),
         Cell::text(entry.bottleneck),
