@@ -113,11 +113,11 @@ pub(crate) struct RunArgs {
     /// WebSockets (RFC 8441) and event streams over HTTP/2, by prior knowledge where there is no TLS
     #[arg(long = "http2", help_heading = "Connections")]
     pub(crate) over_http2: bool,
-    /// Make a new TLS handshake when a client comes back, without resuming its session
+    /// Reconnect with a full TLS handshake, without resuming the session
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_tls_resumption: bool,
 
-    /// Worker threads in each process [default: one per CPU, or half of them beside a local server]
+    /// Worker threads in each process [default: its share of the CPUs or of --pin; of half beside a local server]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
     pub(crate) threads: Option<u16>,
     /// Processes [default: as many as the limit on open files requires]

@@ -52,8 +52,8 @@ pub(crate) fn cost(offered: Option<DeflateOptions>, clients_max: Option<u64>) ->
     let all = clients_max
         .map(|clients| format!(", {} for {}", bytes(each * clients as f64), report::count(clients)));
     Some(format!(
-        "--compress: a client that says and hears something keeps {} for it{}, and so may the server, unless that forgets \
-         each message; --no-context-takeover asks it to",
+        "--compress: each client that sends and receives keeps {} for it{}, and so may the server; \
+         --no-context-takeover avoids both",
         bytes(each),
         all.unwrap_or_default()
     ))

@@ -24,11 +24,11 @@ pub(crate) struct DialectArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Protocol")]
 struct OfAll {
-    /// What acknowledges a broadcast: a result of its own, the sender's copy, where servers but pass messages
-    /// on, or the answer to a callback [default: result, where the protocol has one]
+    /// Acknowledgement of a broadcast: result (a message for the sender), copy (the sender's own copy) or callback
+    /// (the answer to the event) [default: result, where the protocol has one]
     #[arg(long, value_enum, value_name = "WHAT")]
     ack: Option<AckArg>,
-    /// A token to let the client in, e.g. a JWT, better as env:NAME or file:PATH; results record it as *** with a hash
+    /// Token of the clients, e.g. a JWT, better as env:NAME or file:PATH; results record it as *** with a hash
     #[arg(long, value_name = "TOKEN", value_parser = given::value)]
     token: Option<Secret>,
     #[arg(long, value_name = "PLACE", value_parser = token_place, help = token_homes())]
@@ -137,7 +137,11 @@ pub(crate) fn dialect_name(given: &str) -> Result<String, Infallible> {
 pub(crate) fn dialect_help() -> String {
     let names = DialectId::named().filter(|dialect| !dialect.facts().is_plain_http);
     let names: Vec<&str> = names.map(DialectId::name).collect();
-    format!("The protocol to speak: {}, or FILE.toml as with --app", names.join(", "))
+    format!(
+        "The protocol to speak: {}, or FILE.toml as with --app [default: raw; json for broadcasts, and for echo with -c, \
+         -s or --pipelining]",
+        names.join(", ")
+    )
 }
 
 /// The help of `--token-in`.

@@ -14,17 +14,15 @@ const UP_NS_MIN: u64 = 100_000_000;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct FlapArgs {
-    /// Let each client lose its connection after so long, stay away so long, and come back, e.g. 10s..20s:2s;
-    /// without the last time, it stays away as its protocol's clients do. What is due meanwhile is accounted
-    /// for by itself
+    /// Disconnect each client after UP and reconnect it after AWAY, e.g. 10s..20s:2s [default AWAY: its protocol's
+    /// back-off]. Messages due while it is away are counted apart
     #[arg(long, value_name = "UP[:AWAY]", value_parser = times, conflicts_with = "churn")]
     flap: Option<Times>,
     /// How these connections end: by a close (a WebSocket's close frame), a reset, or silence (a link that is
     /// cut, of which neither end is told); several by chance [default: reset]
     #[arg(long, value_enum, value_name = "HOW", value_delimiter = ',')]
     flap_how: Vec<How>,
-    /// Come back as a new client, without asking for what was missed as the protocol can (Socket.IO's connection state
-    /// recovery)
+    /// Reconnect as a new client: do not resume the session (Socket.IO's connection state recovery, …)
     #[arg(long)]
     no_session_resume: bool,
 }

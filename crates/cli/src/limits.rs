@@ -14,7 +14,7 @@ pub(crate) fn of_plan(text: &str, scenario: Scenario, plan: &Plan) -> Result<Lim
         return Ok(limit);
     }
     read(&format!("delivery.{text}"), scenario, &plan.rooms).map_err(|_| {
-        format!("nothing answers who sends, so {text:?} would limit nothing; limit the delivery: delivery.p95<=250ms")
+        format!("senders get no answer here, so {text:?} would limit nothing; limit the delivery: delivery.p95<=250ms")
     })
 }
 

@@ -239,7 +239,11 @@ fn mistaken(words: &[String]) -> Option<Failure> {
     }
     let is_rate = |pair: &&[String]| pair[0] == "-q" && pair[1].parse::<f64>().is_ok();
     let rate = &words.windows(2).find(is_rate)?[1];
-    let problem = format!("-q takes no value: it prints the result alone; for a rate, type --rate {rate}");
+    let command = Cli::command();
+    let verb = words.get(1).and_then(|verb| command.find_subcommand(verb));
+    let has_rate = verb.is_some_and(|verb| verb.get_arguments().any(|arg| arg.get_long() == Some("rate")));
+    let remedy = if has_rate { format!("; for a rate, type --rate {rate}") } else { String::new() };
+    let problem = format!("-q takes no value: it prints the result alone{remedy}");
     Some(Failure::usage(&format!("-q {rate}"), problem))
 }
 
@@ -265,6 +269,15 @@ mod tests {
         let mut wide = Vec::new();
         check(&Cli::command(), &mut wide);
         assert!(wide.is_empty(), "{}", wide.join("\n"));
+    }
+
+    #[test]
+    fn rates_are_proposed_where_there_are_some() {
+        for (verb, has_rate) in [("echo", true), ("serve", false), ("ws://h/", false)] {
+            let words = ["throng", verb, "-q", "50"].map(str::to_owned);
+            let failure = mistaken(&words).expect("-q has no value");
+            assert_eq!(failure.to_string().contains("--rate 50"), has_rate, "{failure}");
+        }
     }
 
     #[test]

@@ -17,9 +17,8 @@ use crate::secrets::given;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub(crate) struct PublishArgs {
-    /// Have each message published by a request to the app, as most pushes are, instead of being said by a
-    /// client: --body is POSTed to this URL, or this path at the server's own, in which {room} is the number
-    /// of a room
+    /// Publish each message by a POST of --body to this URL, or this path at the server, as apps push, instead of
+    /// sending it from a client; {room} is the number of a room
     #[arg(long = "publish-url", id = "publish_url", value_name = "URL")]
     url: Option<String>,
     /// A header of these requests; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:KEY'

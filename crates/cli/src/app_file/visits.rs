@@ -165,8 +165,10 @@ pub(crate) fn check_run(plan: &Plan, scenario: Scenario) -> Result<(), Failure> 
         Plan { messages_per_connection: Some(_), .. } => "--messages-per-connection",
         _ => return Ok(()),
     };
-    let problem = "people of the app's file come to rooms and go from them (`visit`, `rooms`), which takes connections that stay: leave \
-                   out the one or the other";
+    let problem = format!(
+        "users of the app file join and leave rooms (`visit`, `rooms`), which takes connections that stay: leave out \
+         {flag}, or these"
+    );
     Err(Failure::usage(flag, problem))
 }
 

@@ -17,16 +17,16 @@ const ROOM_COUNT: &str = "--room-count";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Users")]
 pub(crate) struct PeopleArgs {
-    /// A CSV file with a row for each client, in turn: {person.COLUMN} in the URL, -H, --auth … is its own.
-    /// {person.id}, its number, is always there
+    /// CSV file with a row for each client, taken in turn: {person.COLUMN} stands for its value in the URL, -H,
+    /// --auth …; {person.id} is the client's number, also without a file
     #[arg(long = "users", alias = "people", value_name = "FILE.csv")]
     pub(crate) people: Option<PathBuf>,
     /// Each N clients share a room, in the order of their numbers: {room} is its number, from 0. A broadcast
     /// is due to its sender's room, and a copy that comes from another has leaked [default: one room for all]
     #[arg(long = "room-size", visible_alias = "rooms", value_name = "N", conflicts_with = "room_count")]
     rooms: Option<NonZero<u32>>,
-    /// The clients of the largest step are spread over so many rooms, equally and in the order of their numbers, or as
-    /// --room-zipf says
+    /// Number of rooms, over which the largest step's clients are spread in the order of their numbers: equally, or
+    /// with --room-zipf unequally
     #[arg(long, value_name = "ROOMS")]
     room_count: Option<NonZero<u32>>,
     /// Rooms of unequal size, as real ones are: the k-th has a share of the clients in proportion to 1/k^S,
@@ -66,9 +66,11 @@ fn of_count(problem: String) -> Failure {
 /// Divides all clients into this many rooms of equal size.
 pub(crate) fn equal_rooms(rooms: NonZero<u32>, clients_max: Option<u64>) -> Result<Division, String> {
     let Some(clients) = clients_max else {
-        return Err("how many share a room depends on how many clients there will be: add --clients or --total-steps, or \
-                    say how many share one (--room-size, or `size` in the app's file)"
-            .into());
+        return Err(
+            "the number of clients is not known: add --clients or --total-steps, or give the size of a room \
+                    (--room-size, or `size` in the app's file)"
+                .into(),
+        );
     };
     let people = u32::try_from(clients).ok().and_then(NonZero::new).filter(|&people| people >= rooms);
     let people = people.ok_or_else(|| {

@@ -55,7 +55,7 @@ pub(crate) struct Agent {
     /// whoever NATS admits]
     #[arg(long, value_name = "KEY")]
     agent_key: Option<AgentKey>,
-    /// Worker threads [default: one per CPU]
+    /// Worker threads [default: one per CPU, or per CPU of --pin]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(WORKERS_MAX)))]
     threads: Option<u16>,
     /// Pin worker threads to these CPUs, e.g. 1-3

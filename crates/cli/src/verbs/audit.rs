@@ -21,8 +21,8 @@ const DURATION_NS: u64 = 60_000_000_000;
 ///
 /// 100 clients send 20 broadcasts a second for a minute, and each loses its connection every 10 to 20 seconds
 /// (--flap): by a close, a reset or silence, by chance. It comes back after 2 seconds, and goes on with its
-/// session as its protocol can. Every copy is accounted for: to clients that were here, and to those that
-/// were away when it was sent.
+/// session as its protocol can. Every copy is accounted for: to clients that were connected when it was
+/// sent, and to those that were away.
 #[derive(Args)]
 #[command(
     mut_args(without_steps),
@@ -39,8 +39,8 @@ const DURATION_NS: u64 = 60_000_000_000;
     )),
 )]
 pub(crate) struct Audit {
-    /// What must hold also for what is sent while clients are away: exit code 3 if it does not. What is sent
-    /// while they are here must come exactly once in any case
+    /// Fail with exit code 3 unless this holds of messages sent while clients are away; those sent while they are
+    /// connected must always come exactly once
     #[arg(long, value_enum, value_name = "PROMISE", help_heading = "Output")]
     require: Option<Require>,
     #[command(flatten)]

@@ -170,8 +170,10 @@ pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
         if u64::from(first) >= people {
             let whole: u32 = rooms.roles().iter().map(|role| role.share).sum();
             let percent = 100.0 * f64::from(role.share) / f64::from(whole);
-            let problem =
-                format!("{percent}% of {people} people is nobody; ask for {} people or more", first + 1);
+            let problem = format!(
+                "{percent}% of {people} clients is less than one client; ask for {} clients or more",
+                first + 1
+            );
             return Err(Failure::usage(&format!("role {}", role.name), problem));
         }
     }

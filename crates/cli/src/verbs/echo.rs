@@ -40,9 +40,8 @@ pub(crate) struct Echo {
     /// Each client sends one message in this time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
-    /// Each client has this many messages under way: an answer makes room for its next (closed model). What
-    /// is due for a client goes out in one write, for so long as --duration, or until --sample-size are
-    /// answered
+    /// Messages under way of each client, for --duration or until --sample-size are answered: an answer makes room
+    /// for the next (closed model). Those due together go out in one write
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=PIPELINING_MAX), conflicts_with_all = ["rate", "interval"], help_heading = "Load")]
     pipelining: Option<u32>,
     /// Each client ends its connection after this many answers, and connects again at once

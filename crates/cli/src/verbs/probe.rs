@@ -64,8 +64,7 @@ const ANY_STATUS: (u16, u16) = (200, 599);
 #[derive(Args)]
 #[command(
     mut_arg("publish_url", |flag| flag.help(
-        "Have messages published by POST requests to this URL, or this path at the server's own, to find how many of them a \
-         client may miss"
+        "Publish messages by POST to this URL, or this path at the server, to find how many of them a client may miss"
     )),
     mut_arg("publish_connections", |flag| flag.hide(true)), // one request at a time
 )]

@@ -31,8 +31,9 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// Your own app, as a file describes it: users log in, join rooms and speak
 ///
 /// The file's `[broadcast]` runs, else its `[echo]` or `[stream]`; with none, users connect and stay. By
-/// default, 1,000 users send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's
-/// `[load]` may say otherwise, and flags take precedence. With --search: how many users are too many?
+/// default, 1,000 users send 10 broadcasts a second, or an echo each a second, for 10 seconds, and 10 users
+/// read a stream; the file's `[load]` may say otherwise, and flags take precedence. With --search: how many
+/// users are too many?
 ///
 /// An app whose message is a name and a body needs no file: --protocol actioncable --channel ChatChannel
 /// --action speak --body '{"body":"{id}"}' is its broadcast. `throng docs app` has every key of the file.
@@ -40,7 +41,9 @@ const DURATION_NS: u64 = 10_000_000_000;
 #[command(
     override_usage = "throng run [OPTIONS] <FILE> [URL]\n       throng run [OPTIONS] --event <NAME> [URL]",
     mut_arg("app", |arg| arg.hide(true)),
-    mut_arg("clients", |flag| flag.help("Clients, all connected before the load begins [default: 1,000]"))
+    mut_arg("clients", |flag| flag.help(
+        "Clients, all connected before the load begins [default: as the file says, or 1,000; of a [stream], 10]"
+    ))
 )]
 pub(crate) struct Run {
     /// The app's file, e.g. app.toml

@@ -46,7 +46,7 @@ pub(crate) struct Saturate {
     /// How long to send at each rate
     #[arg(short, long, short_alias = 'z', value_name = "TIME", default_value = "5s", value_parser = units::time_ns, help_heading = "Load")]
     duration: u64,
-    /// Send at the first rate for so long before measuring: a server that compiles as it runs is slow at first
+    /// Send at the first rate this long before measuring: a server that compiles as it runs is slow at first
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     warmup: Option<u64>,
     /// Send echoes, which come back only to their sender, instead of broadcasts

@@ -71,7 +71,7 @@ pub(crate) struct Shootout {
     /// Only these scenarios of the suite
     #[arg(long, value_name = "SCENARIO,…", value_delimiter = ',')]
     only: Vec<String>,
-    /// So many rounds of each target [default: as the suite says, and more while an interval is wider than ±10%]
+    /// Rounds of each target [default: as the suite says, and more while an interval is wider than ±10%]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
     /// Begin no round of measurements that would end after this time, e.g. 2h

@@ -33,7 +33,7 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) clients: Option<u64>,
     /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size messages
-    /// are answered]
+    /// are answered, and with --pipelining alone 10s]
     #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
     /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, and
@@ -41,7 +41,7 @@ pub(crate) struct StepArgs {
     #[arg(short = 'R', long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
     pub(crate) rate: Option<Rates>,
     /// Messages under way at once; each answer makes room for the next message (closed model) [default in a
-    /// closed model: echo 50, broadcast 4]
+    /// closed model: echo 50, broadcast 4; with --pipelining as many as the clients have room for]
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
     /// Messages in each step of a closed model [default: echo 10,000, broadcast 200]
@@ -64,7 +64,7 @@ pub(crate) struct StepArgs {
     /// Stop after this many steps [default: go on until a limit breaks]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "search", help_heading = "Steps")]
     pub(crate) total_steps: Option<u32>,
-    /// The percentile of the round-trip time that ends the steps [default: 95]
+    /// Percentile of the round trips that ends the steps [default: 95]
     #[arg(long, value_name = "P", value_parser = percentile, help_heading = "Steps")]
     limit_percentile: Option<f64>,
     /// End the steps when that percentile exceeds this [default: 500ms]
