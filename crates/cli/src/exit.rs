@@ -84,6 +84,11 @@ impl Failure {
         }
     }
 
+    /// Signals cannot be handled: for that, a thread has to be started.
+    pub(crate) fn without_signals(error: &io::Error) -> Self {
+        Self::could_not("handle_signals", "handle signals", net::errors::told(error))
+    }
+
     /// The generator is at fault: its memory, its processes, its fleet.
     pub(crate) fn of_generator(key: &str, what: impl Display, why: impl Display) -> Self {
         let failure = Self::could_not(key, what, why);

@@ -28,8 +28,7 @@ pub(crate) fn child() -> Command {
 /// Works for the parent until it closes our input.
 pub(crate) fn run_child() -> Result<Exit, Failure> {
     // Ctrl-C reaches the whole process group; the parent tells its children when to end.
-    net::signals::Interrupts::install()
-        .map_err(|error| Failure::could_not("handle_signals", "handle signals", error))?;
+    net::signals::Interrupts::install().map_err(|error| Failure::without_signals(&error))?;
     crew::run_child().map_err(|error| Failure::could_not("work", "work for the parent", error))?;
     Ok(Exit::Fine)
 }

@@ -1,5 +1,6 @@
 //! Being interrupted: once, to finish and report; twice, to end at once with what there is.
 
+use std::io;
 use std::process;
 use std::sync::OnceLock;
 use std::thread;
@@ -28,7 +29,7 @@ pub(crate) fn install() -> Result<Interrupts, Failure> {
     if let Some(interrupts) = INSTALLED.get() {
         return Ok(*interrupts);
     }
-    let failed = |error| Failure::could_not("handle_signals", "handle signals", error);
+    let failed = |error: io::Error| Failure::without_signals(&error);
     let interrupts = Interrupts::install().map_err(failed)?;
     let end = move || {
         interrupts.wait_for_second();

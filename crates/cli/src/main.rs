@@ -138,7 +138,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     if let Err(error) = net::signals::survive_file_size_limit() {
-        return Failure::could_not("handle_signals", "handle signals", error).report().into();
+        return Failure::without_signals(&error).report().into();
     }
     let outcome = command_line().and_then(|cli| match cli.verb {
         Verb::Serve(serve) => serve.run(),

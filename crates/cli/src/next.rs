@@ -46,7 +46,7 @@ pub(crate) struct Next {
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
 /// Rules that each speak of something that happened, the most urgent first.
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     log_in,
     restart_server,
     enlarge_pool,
@@ -54,6 +54,7 @@ const RULES: [Rule; 17] = [
     wait_for_copies,
     connect_slower,
     measure_longer,
+    repeat_whole,
     move_generator,
     ask_for_less,
     search_below,
@@ -300,11 +301,18 @@ fn for_seconds(line: Line, step: &Step, seconds: f64) -> Option<Line> {
     line.without("sample-size").without("amount").with("duration", format!("{seconds}s"))
 }
 
+/// The cause names the remedy where the generator broke off: it lacks memory, or a worker is gone.
+fn repeat_whole(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let found = conclusion.breaks.cause.as_ref()?;
+    matches!(found.cause, Cause::GeneratorBroke { .. }).then_some(())?;
+    Some(Line::of(run)?.to("repeat_whole", "mend that, and repeat:"))
+}
+
 /// The cause names the remedy where the generator ran out of ports, files or memory.
 fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
     let found = conclusion.breaks.cause.as_ref()?;
     let what = match (found.bottleneck, &found.cause) {
-        (_, Cause::GeneratorRanOut { .. }) => return None,
+        (_, Cause::GeneratorRanOut { .. } | Cause::GeneratorBroke { .. }) => return None,
         (Bottleneck::Machine, _) => "stop what else runs here, or give the generator a machine of its own:",
         (Bottleneck::Generator, _) => "give the generator a machine of its own:",
         _ => return None,

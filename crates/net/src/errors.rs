@@ -140,7 +140,14 @@ impl ErrorKind {
 /// The system's message, and the user's remedy. An error that is not the kernel's has none: its kind says
 /// nothing of a socket.
 pub fn told(error: &io::Error) -> String {
-    with_remedy(error, kind_of_kernel(error).and_then(ErrorKind::remedy))
+    let remedy = match kind_of_kernel(error) {
+        // What starts or works never waits for a socket: there is no room for another thread or process.
+        Some(ErrorKind::WouldBlock) => Some(
+            "a limit on threads (`ulimit -u`, a container's pids) or on memory (`ulimit -v`) is reached: raise it",
+        ),
+        kind => kind.and_then(ErrorKind::remedy),
+    };
+    with_remedy(error, remedy)
 }
 
 /// The error of a listener, behind its address and with the user's remedy.
@@ -218,6 +225,7 @@ mod tests {
         assert!(!ErrorKind::Reset.is_local());
         let full = told(&io::Error::from_raw_os_error(libc::EMFILE));
         assert!(full.starts_with("Too many open files") && full.contains("; raise"), "{full}");
+        assert!(told(&io::Error::from_raw_os_error(libc::EAGAIN)).contains("`ulimit -u`"));
         for kind in [io::ErrorKind::Other, io::ErrorKind::NotFound] {
             assert_eq!(told(&io::Error::new(kind, "x")), "x");
         }

@@ -258,6 +258,15 @@ fn causes_have_their_own_commands() {
 }
 
 #[test]
+fn broken_generators_measure_again() {
+    let mut run = run("throng echo ws://h/ --clients 100", |_| {});
+    let error = "out of memory".to_owned();
+    run.verdict.bottleneck = Some(Cause::GeneratorBroke { error }.into());
+    let (keys, command) = proposed(&run);
+    assert_eq!((keys[0], &*command), ("repeat_whole", "throng echo ws://h/ --clients 100"));
+}
+
+#[test]
 fn busy_machine_is_named_before_more_load() {
     let mut run = run("throng echo ws://h/ --clients 100 --rate 500", |_| {});
     let full = Cause::MachineFull { idle: Percent(0.0), others: Some(Percent(80.0)), programs: None };

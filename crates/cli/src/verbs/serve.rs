@@ -142,8 +142,7 @@ impl Serve {
         net::limits::raise_nofile()
             .map_err(|e| Failure::could_not("raise_open_files", "raise the limit on open files", e))?;
         let options = self.options()?;
-        let stop =
-            StopFlag::on_signals().map_err(|e| Failure::could_not("handle_signals", "handle signals", e))?;
+        let stop = StopFlag::on_signals().map_err(|error| Failure::without_signals(&error))?;
         let going_on = |error| Failure::could_not("serve", "go on serving", error);
         // A child: the cluster, the announcement and the report are its parent's.
         if let Some(sibling) =
