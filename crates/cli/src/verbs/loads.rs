@@ -1,6 +1,7 @@
 //! The verbs that load a server, which a suite may name as well.
 
 use clap::Subcommand;
+use results::Scenario;
 
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
@@ -42,5 +43,14 @@ impl LoadVerb {
             Self::Idle(idle) => idle.estimate(),
             Self::Storm(storm) => storm.estimate(),
         }
+    }
+}
+
+/// The scenarios that a verb may measure: only the app's file tells which of them `run` does.
+pub(crate) fn scenarios(verb: &str) -> Vec<Scenario> {
+    match verb {
+        "run" => vec![Scenario::Broadcast, Scenario::Echo, Scenario::Idle, Scenario::Stream],
+        "audit" => vec![Scenario::Broadcast],
+        verb => verb.parse::<Scenario>().into_iter().collect(),
     }
 }

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use results::compare::{self, Rule, Ruled};
 use results::format::counted;
-use results::{Run, Scenario, units};
+use results::{Run, units};
 use stats::compare::{LOOKS, Ruling};
 use suite::{Tools, measure};
 
 use super::rules;
 use crate::exit::Failure;
-use crate::verbs::targets;
+use crate::verbs::{loads, targets};
 use crate::{interrupts, secrets, stand_in, stderr};
 
 /// The commands that take turns, and for how long.
@@ -56,7 +56,10 @@ impl TurnArgs {
         let (Some(a), Some(b)) = (&self.run_a, &self.run_b) else { return Ok(None) };
         let [a, b] = [Turn::of("--run-a", a)?, Turn::of("--run-b", b)?];
         // Before either has run for half an hour; only the file says what `throng run` measures.
-        let [of_a, of_b] = [&a, &b].map(|turn| turn.words[0].parse::<Scenario>().ok());
+        let [of_a, of_b] = [&a, &b].map(|turn| match loads::scenarios(&turn.words[0])[..] {
+            [scenario] => Some(scenario),
+            _ => None,
+        });
         if let (Some(of_a), Some(of_b)) = (of_a, of_b)
             && of_a != of_b
         {
@@ -134,8 +137,7 @@ impl Turn {
         })?;
         let mut words: Vec<String> = words.into_iter().skip_while(|word| word == "throng").collect();
         let verb = words.first().map(String::as_str).unwrap_or_default();
-        // These two have no scenario of their name.
-        if !matches!(verb, "run" | "audit") && verb.parse::<Scenario>().is_err() {
+        if loads::scenarios(verb).is_empty() {
             let problem = format!(
                 "expected a command of throng that loads a server, such as 'echo ws://127.0.0.1:3000/ws --clients \
                  500', not {verb:?}"
@@ -188,6 +190,19 @@ mod tests {
         for command in ["serve --port 9", "", "throng"] {
             let Err(failure) = Turn::of("--run-a", command) else { panic!("{command}: no load") };
             assert_eq!(failure.key(), "usage.run_a.no_load", "{failure}");
+        }
+    }
+
+    #[test]
+    fn audits_are_refused_before_they_run() {
+        for (other, rule, key) in [
+            ("echo", "p95 slower by 5%", "usage.run_b.scenario"),
+            ("broadcast", "first.p95 slower by 5%", "usage.fail_if"),
+        ] {
+            let [run_a, run_b] = ["audit", other].map(|verb| Some(format!("{verb} ws://127.0.0.1:9/")));
+            let turns = TurnArgs { run_a, run_b, budget: 1, rounds: 1 };
+            let Err(failure) = turns.take(&[rule.to_owned()]) else { panic!("{other}") };
+            assert_eq!(failure.key(), key, "{failure}");
         }
     }
 }

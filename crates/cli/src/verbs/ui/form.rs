@@ -1,17 +1,16 @@
 //! The form that starts a run, made of the command line: its verbs, their usual flags, and its parser.
 
 use clap::{Arg, ArgAction, Command};
-use results::{Limit, Scenario};
+use results::Limit;
 use web::{Field, Kind, Verb};
 use wire::DialectId;
 
 use crate::help;
+use crate::verbs::loads;
 
 /// Flags that are the page's own (it follows the run and keeps it), write where the user has not looked, or
 /// run programs.
 const NOT_OF_A_PAGE: [&str; 4] = ["format", "out", "quiet", "restart-command"];
-/// Scenarios of app files, of which only the file tells its own.
-const OF_FILES: [Scenario; 4] = [Scenario::Broadcast, Scenario::Echo, Scenario::Idle, Scenario::Stream];
 /// The heading of flags that have none.
 const LOAD: &str = "Load";
 
@@ -86,7 +85,7 @@ pub(super) fn check(command: Command, words: &[String]) -> Result<(), String> {
         let said = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect::<Vec<_>>();
         said.join(" ").trim_start_matches("error: ").to_owned()
     })?;
-    let scenarios = words[0].parse::<Scenario>().map_or(OF_FILES.to_vec(), |scenario| vec![scenario]);
+    let scenarios = loads::scenarios(&words[0]);
     let limits = words.iter().filter_map(|word| word.strip_prefix("--limit="));
     for limit in limits {
         let mut errors = Vec::new();
@@ -118,6 +117,8 @@ mod tests {
         for name in ["echo", "broadcast", "saturate", "http", "idle", "storm", "run"] {
             assert!(names.contains(&name), "{names:?}");
         }
+        let unmeasured: Vec<_> = names.iter().filter(|name| loads::scenarios(name).is_empty()).collect();
+        assert!(unmeasured.is_empty(), "{unmeasured:?}");
         let with_files: Vec<&str> =
             verbs.iter().filter(|verb| verb.has_file).map(|verb| verb.name.as_str()).collect();
         assert_eq!(with_files, ["run"]);
@@ -145,6 +146,7 @@ mod tests {
             &["echo", "--clients=7", "--limit=p99<250ms"][..],
             &["run", "--clients=7", "app.toml"],
             &["run", "--limit=first.p95<1s", "app.toml"],
+            &["audit", "--limit=delivery.p95<1s"],
             &["saturate", "--levels=5,10", "--header=A: b"],
         ] {
             assert_eq!(checked(words), Ok(()), "{words:?}");
@@ -154,6 +156,7 @@ mod tests {
             &["echo", "--duration=$(reboot)"],
             &["echo", "--limit=--strict"],
             &["run", "--limit=sixth.p95<1s", "app.toml"],
+            &["audit", "--limit=first.p95<1s"],
             &["echo", "--header=Cookie"],
             &["saturate", "--levels=5,--out"],
             &["echo", "--levels=5"],
