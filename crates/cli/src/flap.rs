@@ -120,6 +120,11 @@ impl FlapArgs {
         }
     }
 
+    /// The most connections of a client at once.
+    pub(crate) fn links(&self) -> u64 {
+        self.flap.map_or(1, |times| self.flapping(times).links())
+    }
+
     fn flapping(&self, Times { up_ns_min, up_ns_max, away_ns }: Times) -> Flap {
         let cut = |how: &How| match how {
             How::Close => Cut::Close,
@@ -169,6 +174,12 @@ mod tests {
     use super::*;
 
     const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn silence_leaves_a_second_connection() {
+        assert_eq!(FlapArgs::default().links(), 1);
+        assert_eq!(FlapArgs::default().or_usual().links(), 2);
+    }
 
     #[test]
     fn times_with_and_without_optional_parts() {

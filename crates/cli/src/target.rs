@@ -48,9 +48,9 @@ pub(crate) struct Target {
     pub(crate) userinfo: Option<(String, Secret)>,
 }
 
-/// The target of the flags: their URL, or the built-in server, in as many processes as this many clients
+/// The target of the flags: their URL, or the built-in server, in as many processes as this many connections
 /// need.
-pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
+pub(crate) fn of(args: &RunArgs, connections: u64) -> Result<Target, Failure> {
     if let Some(url) = &args.url {
         let find = || {
             let mut target = resolve(url, args.socket.clone())?;
@@ -68,13 +68,13 @@ pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
         return Err(Failure::usage("--socket", "give a URL as well, for Host and path: ws://localhost/ws"));
     }
     let per_process = processes::clients_of_one_process()?;
-    let processes = processes::server_processes(clients, per_process);
+    let processes = processes::server_processes(connections, per_process);
     let most = u64::from(processes::SERVER_PROCESSES_MAX);
     if processes > most {
         let problem = format!(
-            "{} clients need {} processes of throng's own server, of which there may be {}: raise the limit on \
-             open files (throng doctor)",
-            count(clients),
+            "{} connections need {} processes of throng's own server, of which there may be {}: raise the limit \
+             on open files (throng doctor)",
+            count(connections),
             count(processes),
             count(most)
         );

@@ -79,8 +79,8 @@ impl Broadcast {
         let stepping = self.stepping()?;
         steps.check_search(&args.fleet)?;
         let clients_max = stepping.clients_max(steps, 0)?;
-        let clients = stepping.clients_known(steps, 0)?;
-        let target = target::of(args, clients)?;
+        let connections = stepping.clients_known(steps, 0)?.saturating_mul(flap.links());
+        let target = target::of(args, connections)?;
         let server_pid = request::server_pid(args, &target)?;
         let plan = talk.of(plan::plan(&PlanInputs {
             args,
@@ -97,7 +97,6 @@ impl Broadcast {
         if steps.rate.is_none() && interval.is_none() {
             check_answered(&plan)?;
         }
-        let connections = clients.saturating_mul(plan.links());
         run::run(Request {
             args,
             scenario: Scenario::Broadcast,
