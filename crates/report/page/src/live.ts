@@ -13,6 +13,7 @@ import { colours } from "./theme";
 interface Row {
   event: "start" | "second" | "step" | "end";
   phase?: "connecting" | "loading" | "draining";
+  warmup?: true;
   t_s?: number;
   usable?: number;
   sent?: number;
@@ -99,6 +100,7 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
   const latencies = place.dataset.latencies!.split(" ") as FigureName[];
   const defects = place.dataset.defects!.split(" ");
   const source = new EventSource(place.dataset.events!);
+  let isWarmup = false;
   source.addEventListener("open", () => {
     // The server tells everything again to whoever connects again.
     run.steps = emptyRun().steps;
@@ -113,6 +115,9 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
     for (const line of (event as MessageEvent<string>).data.split("\n")) {
       const row = JSON.parse(line) as Row;
       if (row.event === "second") {
+        // A warm-up ends without a step.
+        if (isWarmup && !row.warmup) run.steps[run.steps.length - 1] = emptyStep();
+        isWarmup = row.warmup ?? false;
         const seconds = addSecond(run, row);
         now(place.querySelector<HTMLElement>("#now")!, row, seconds);
       } else if (row.event === "step") {
