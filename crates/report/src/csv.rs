@@ -7,6 +7,8 @@ use results::finding;
 use results::{Rate, RoleFigures, Run, SayFigures, Step};
 use stats::{Count, CountOf, Histogram, Timed};
 
+use crate::reading;
+
 /// The statistics of each timed figure, in ms.
 /// Each with the quantile that makes it a lower bound where what never came decides that.
 const STATISTICS: [(&str, Option<f64>); 11] = [
@@ -127,9 +129,8 @@ fn part<'a>(
 ) -> Vec<Column> {
     let counts = counts.map(|(count, n)| optional(count, n));
     let figures = figures.into_iter().flat_map(|(figure, histogram)| {
-        let (count, open) = (histogram.count(), step.open_samples(figure));
-        // Which part's messages had no answer is not known: each part's may be among its longest.
-        let is_open = |q| count > 0 && stats::rank(count, q) > count.saturating_sub(open);
+        let open = step.open_samples(figure);
+        let is_open = |q| reading::is_open_of_part(histogram, open, q);
         let is_latency = step.is_latency(figure);
         let columns = timed(figure, Some(histogram).filter(|_| is_latency));
         let bounds = if is_latency { statistics(is_open) } else { String::new() };

@@ -28,6 +28,7 @@ pub use html::{
 };
 pub use junit::junit;
 pub use markdown::markdown;
+pub use reading::latency;
 pub use results::format::{bytes, count, duration, rate};
 pub use ruling::ruling;
 pub use style::{Colour, Detail, Style, Words};

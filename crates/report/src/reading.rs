@@ -4,6 +4,11 @@ use results::Step;
 use results::format::duration;
 use stats::{Histogram, Timed};
 
+/// A latency, or the lower bound of one: `1.20ms`, `≥ 3.01s`.
+pub fn latency(ns: u64, is_bound: bool) -> String {
+    format!("{}{}", if is_bound { "≥ " } else { "" }, duration(ns))
+}
+
 /// A quantile: `1.20ms`; `≥ 3.01s` where messages without an answer, or clients that were not back, decide
 /// it; `–` where nothing was answered at all; nothing where there is no such figure.
 pub(crate) fn quantile(step: &Step, timed: Timed, q: f64) -> String {
@@ -19,16 +24,19 @@ pub(crate) fn marked_quantile(step: &Step, timed: Timed, q: f64) -> String {
 }
 
 /// A quantile of what was timed of a part of a step, a kind of messages or a role: `open` samples of the
-/// step's stand for what never came. Whose those are is not known: each part's may be among its longest.
+/// step's stand for what never came.
 pub(crate) fn quantile_of_part(histogram: &Histogram, open: u64, q: f64) -> String {
-    let count = histogram.count();
-    match count {
-        0 => String::new(),
-        _ if stats::rank(count, q) > count.saturating_sub(open) => {
-            format!("≥ {}", duration(histogram.quantile_ns(q)))
-        }
-        _ => duration(histogram.quantile_ns(q)),
+    if histogram.is_empty() {
+        return String::new();
     }
+    latency(histogram.quantile_ns(q), is_open_of_part(histogram, open, q))
+}
+
+/// Returns whether what never came may decide that quantile of a part.
+pub(crate) fn is_open_of_part(histogram: &Histogram, open: u64, q: f64) -> bool {
+    let count = histogram.count();
+    // Which part's messages had no answer is not known: each part's may be among its longest.
+    count > 0 && stats::rank(count, q) > count.saturating_sub(open)
 }
 
 /// A mean or a standard deviation, which one open sample decides.
@@ -44,8 +52,7 @@ fn read(step: &Step, timed: Timed, is_open: bool, ns: impl Fn(&Histogram) -> u64
         0 => String::new(),
         // Where nothing was answered, the time it was waited for says nothing of a latency.
         all if timed == Timed::Rtt && all == step.open_samples(timed) => NOTHING.into(),
-        _ if is_open => format!("≥ {}", duration(ns(histogram))),
-        _ => duration(ns(histogram)),
+        _ => latency(ns(histogram), is_open),
     }
 }
 

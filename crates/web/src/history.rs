@@ -134,8 +134,7 @@ pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) ->
 }
 
 fn row(entry: Entry) -> RunRow {
-    let duration =
-        |ns: Option<u64>, is_bound| ns.map(|ns| trend::percentile(ns, is_bound)).unwrap_or_default();
+    let latency = |ns: Option<u64>, is_bound| ns.map(|ns| report::latency(ns, is_bound)).unwrap_or_default();
     let [p50, p95, p99] = entry.at_least;
     RunRow {
         started: results::file::started(entry.started_unix_ns),
@@ -143,9 +142,9 @@ fn row(entry: Entry) -> RunRow {
         figure: entry.figure.map(|figure| figure.words()).unwrap_or_default(),
         outcome: entry.outcome.map_or("–", Status::word),
         tone: trend::tone(entry.outcome),
-        p50: duration(entry.p50_ns, p50),
-        p95: duration(entry.p95_ns, p95),
-        p99: duration(entry.p99_ns, p99),
+        p50: latency(entry.p50_ns, p50),
+        p95: latency(entry.p95_ns, p95),
+        p99: latency(entry.p99_ns, p99),
         errors: report::count(entry.errors + entry.missing),
         bottleneck: entry.bottleneck.unwrap_or_default(),
         trusted: entry.trusted,

@@ -105,14 +105,8 @@ fn said(entry: &Entry, p95_ns: u64) -> String {
     let interval = entry.p95_interval_ns.map(|ends| ends.map(report::duration));
     let interval = interval.map(|[low, high]| format!(" ({low} to {high})")).unwrap_or_default();
     let note = entry.note.as_ref().map(|note| format!(", {note}")).unwrap_or_default();
-    let p95 = percentile(p95_ns, entry.at_least[1]);
+    let p95 = report::latency(p95_ns, entry.at_least[1]);
     format!("{started}: {outcome} p95 {p95}{interval}{note}")
-}
-
-/// A percentile, or the lower bound of one.
-pub(crate) fn percentile(ns: u64, is_bound: bool) -> String {
-    let sign = if is_bound { "≥ " } else { "" };
-    format!("{sign}{}", report::duration(ns))
 }
 
 #[cfg(test)]

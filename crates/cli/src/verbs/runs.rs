@@ -254,6 +254,7 @@ const COLUMNS: &[Column] = &[
     Column::right("p50", "p50_ms"),
     Column::right("p95", "p95_ms"),
     Column::right("p99", "p99_ms"),
+    Column::unseen("at_least"),
     Column::right("missing", "missing"),
     Column::right("errors", "errors"),
     Column::left("bottleneck", "bottleneck"),
@@ -287,11 +288,12 @@ const OPTIONAL: [&str; 17] = [
 
 fn row(entry: Entry) -> Vec<Cell> {
     let count = |n: u64| Cell::Number(n as f64, report::count(n));
-    let duration = |ns: Option<u64>, is_bound: bool| {
-        let sign = if is_bound { "≥ " } else { "" };
-        Cell::number(ns, |ns| ns as f64 / 1e6, |ns| format!("{sign}{}", report::duration(ns)))
+    let latency = |ns: Option<u64>, is_bound: bool| {
+        Cell::number(ns, |ns| ns as f64 / 1e6, |ns| report::latency(ns, is_bound))
     };
     let [p50, p95, p99] = entry.at_least;
+    let bounds = [("p50_ms", p50), ("p95_ms", p95), ("p99_ms", p99)];
+    let bounds = bounds.into_iter().filter(|(_, is_bound)| *is_bound).map(|(key, _)| key.to_owned());
     vec![
         Cell::Text(entry.id),
         Cell::Text(results::file::started(entry.started_unix_ns)),
@@ -303,9 +305,10 @@ fn row(entry: Entry) -> Vec<Cell> {
         count(entry.steps),
         count(entry.clients),
         entry.figure.map_or(Cell::Absent, |figure| Cell::Said(figure.name(), figure.words().into())),
-        duration(entry.p50_ns, p50),
-        duration(entry.p95_ns, p95),
-        duration(entry.p99_ns, p99),
+        latency(entry.p50_ns, p50),
+        latency(entry.p95_ns, p95),
+        latency(entry.p99_ns, p99),
+        Cell::Words(bounds.collect()),
         count(entry.missing),
         count(entry.errors),
         Cell::text(entry.bottleneck),
@@ -342,6 +345,7 @@ mod tests {
             p50_ns: Some(20_100_000),
             p95_ns: Some(40_200_000),
             p99_ns: Some(47_300_000),
+            at_least: [false, true, true],
             missing: 12,
             errors: 0,
             bottleneck: Some("server".into()),
@@ -355,14 +359,14 @@ mod tests {
             table.add(row(entry));
         }
         assert_snapshot!(table.render(TableFormat::Text), @r#"
-        id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  metric         p50     p95     p99  missing  errors  bottleneck  caveats  ended       tags       note
-        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  round trip  20.1ms  40.2ms  47.3ms       12       0  server      none                 before v2  a new kernel
-                                1970-01-01 00:00:00  –        –       idle                              0        0  –                –       –       –        0       0  –           some     unfinished             –
+        id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  metric         p50       p95       p99  missing  errors  bottleneck  caveats  ended       tags       note
+        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  round trip  20.1ms  ≥ 40.2ms  ≥ 47.3ms       12       0  server      none                 before v2  a new kernel
+                                1970-01-01 00:00:00  –        –       idle                              0        0  –                –         –         –        0       0  –           some     unfinished             –
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"
-        id,started,name,result,scenario,dialect,target,steps,clients,figure,p50_ms,p95_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags,note
-        20261120-183000-abcdef,2026-11-20 18:30:00,nightly,PASSED,broadcast,json,node-ws,2,2000,rtt,20.1,40.2,47.3,12,0,server,true,true,before v2,a new kernel
-        ,1970-01-01 00:00:00,,,idle,,,0,0,,,,,0,0,,false,false,,
+        id,started,name,result,scenario,dialect,target,steps,clients,figure,p50_ms,p95_ms,p99_ms,at_least,missing,errors,bottleneck,trusted,ended,tags,note
+        20261120-183000-abcdef,2026-11-20 18:30:00,nightly,PASSED,broadcast,json,node-ws,2,2000,rtt,20.1,40.2,47.3,p95_ms p99_ms,12,0,server,true,true,before v2,a new kernel
+        ,1970-01-01 00:00:00,,,idle,,,0,0,,,,,,0,0,,false,false,,
         "#);
     }
 }

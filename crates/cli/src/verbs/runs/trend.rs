@@ -88,12 +88,16 @@ const COLUMNS: &[Column] = &[
     Column::right("p95", "p95_ms"),
     Column::unseen("p95_low_ms"),
     Column::unseen("p95_high_ms"),
+    Column::unseen("p95_at_least"),
     Column::drawn("chart"),
     Column::unseen("note"),
 ];
 
 fn row(entry: Entry, most_ns: u64, marks: &Marks) -> Vec<Cell> {
-    let duration = |ns: Option<u64>| Cell::number(ns, |ns| ns as f64 / 1e6, report::duration);
+    let p95 = |ns: Option<u64>, is_bound: bool| {
+        Cell::number(ns, |ns| ns as f64 / 1e6, |ns| report::latency(ns, is_bound))
+    };
+    let [_, is_bound, _] = entry.at_least;
     let interval = entry.p95_interval_ns;
     let chart = chart(&entry, most_ns, marks);
     vec![
@@ -101,9 +105,10 @@ fn row(entry: Entry, most_ns: u64, marks: &Marks) -> Vec<Cell> {
         Cell::Text(results::file::started(entry.started_unix_ns)),
         Cell::text(entry.outcome.map(Status::word)),
         Cell::Number(entry.clients as f64, report::count(entry.clients)),
-        duration(entry.p95_ns),
-        duration(interval.map(|[low, _]| low)),
-        duration(interval.map(|[_, high]| high)),
+        p95(entry.p95_ns, is_bound),
+        p95(interval.map(|[low, _]| low), false),
+        p95(interval.map(|[_, high]| high), false),
+        Cell::Flag(is_bound, ""),
         Cell::Text(chart),
         Cell::text(entry.note),
     ]
@@ -186,6 +191,14 @@ mod tests {
         let expected = ["o", "     |----x---------|", &(" ".repeat(30) + "|?")];
         assert_eq!(drawn, expected);
         assert_eq!(chart(&Entry::default(), most_ns(&[]), &UNICODE), "");
+    }
+
+    #[test]
+    fn lower_bounds_are_marked() {
+        let bound = Entry { at_least: [false, true, true], ..entry(10_000, None, Status::Failed) };
+        let cells = row(bound, 10_000 * MS, &ASCII);
+        assert_eq!(cells[4], Cell::Number(10_000.0, "≥ 10.0s".into()));
+        assert_eq!(cells[7], Cell::Flag(true, ""));
     }
 
     #[test]
