@@ -301,7 +301,7 @@ impl Step {
     }
 
     /// How many samples a figure lacks, which would be the longest: requests whose streamed answers never began.
-    fn lacking_samples(&self, timed: Timed) -> u64 {
+    pub fn lacking_samples(&self, timed: Timed) -> u64 {
         match timed {
             Timed::First | Timed::FirstToken => {
                 let begun = self.figures.get(timed).count();

@@ -18,8 +18,11 @@ export interface Run {
   memory?: { slope: number; intercept: number; half_width: number };
   levels: Level[];
   /** Of a run that was repeated: the samples of all repeats together, and the median of each. */
-  repeats?: { all: Figure; medians: number[] };
+  repeats?: { all: Figure; medians: Median[] };
 }
+
+/** Its value, and whether it is a lower bound. */
+export type Median = [number, boolean];
 
 export interface Level {
   clients: number;

@@ -3,7 +3,7 @@
 use results::conclusion::shown;
 use results::{Run, Step};
 use serde::Serialize;
-use stats::Histogram;
+use stats::{Histogram, Timed};
 
 use super::curve::{FigureData, ms};
 use super::page::{main_figure, main_timed};
@@ -48,20 +48,24 @@ impl<'a> Repeats<'a> {
     /// Their data for charts.
     pub(super) fn data(&self) -> Option<RepeatsData> {
         let mut all = Histogram::new();
-        let each = || self.0.iter().map(|step| main_figure(step));
-        for one in each() {
-            all.merge(one);
+        for step in &self.0 {
+            all.merge(main_figure(step));
         }
-        let medians = each().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
-        let open: u64 = self.0.iter().map(|step| step.open_samples(main_timed(step))).sum();
-        let is_open = |q| stats::rank(all.count(), q) > all.count() - open;
+        let median = |step: &&Step| {
+            (ms(main_figure(step).quantile_ns(0.5) as f64), step.is_open(main_timed(step), 0.5))
+        };
+        let sum =
+            |of: fn(&Step, Timed) -> u64| self.0.iter().map(|step| of(step, main_timed(step))).sum::<u64>();
+        let (open, lacking) = (sum(Step::open_samples), sum(Step::lacking_samples));
+        let is_open = |q| stats::rank(all.count() + lacking, q) > all.count() - open;
+        let medians = self.0.iter().map(median).collect();
         Some(RepeatsData { all: FigureData::of(&all, true, is_open)?, medians })
     }
 }
 
-/// All samples together, and each repeat's median in milliseconds.
+/// All samples together, and each repeat's median in milliseconds, true if it is a lower bound.
 #[derive(Serialize)]
 pub(super) struct RepeatsData {
     all: FigureData,
-    medians: Vec<f64>,
+    medians: Vec<(f64, bool)>,
 }

@@ -1,7 +1,7 @@
 use results::{Run, Second, Unit};
 
 use results::finding::{Caveat, Finding};
-use stats::{Histogram, Timed};
+use stats::{Figures, Histogram, Timed};
 
 use super::*;
 use crate::sample;
@@ -290,6 +290,33 @@ fn a_sweep_is_answered_in_rates() {
     assert_eq!(data["runs"][0]["levels"][1]["safe"], 80.0);
 }
 
+/// The medians of repeats in milliseconds, each with whether it is a lower bound.
+fn medians(repeats: &serde_json::Value) -> Vec<(f64, bool)> {
+    let median =
+        |median: &serde_json::Value| (median[0].as_f64().unwrap().round(), median[1].as_bool().unwrap());
+    repeats["medians"].as_array().unwrap().iter().map(median).collect()
+}
+
+#[test]
+fn repeats_without_some_answers_are_bounds() {
+    let repeat = |missing: u64| {
+        let mut run = sample::http_run();
+        run.steps.truncate(1);
+        let step = &mut run.steps[0];
+        step.figures = Figures::default();
+        step.figures.first.record_n_ns(50_000_000, 100);
+        (step.counts.expected, step.counts.missing) = (100 + missing, missing);
+        run
+    };
+    let page = html(&Page { runs: &[repeat(101)], repeats: &[vec![repeat(0)]], ..Page::default() });
+    let repeats = &data_of(&page)["runs"][0]["repeats"];
+    assert_eq!(
+        repeats["all"]["at_least"],
+        serde_json::json!(["mean", "p75", "p90", "p95", "p99", "p999", "max"])
+    );
+    assert_eq!(medians(repeats), [(50.0, true), (50.0, false)]);
+}
+
 #[test]
 fn repeats_show_their_median_and_spread() {
     let repeat = |slower: u64| {
@@ -309,9 +336,7 @@ fn repeats_show_their_median_and_spread() {
     let data = data_of(&page);
     let repeats = &data["runs"][0]["repeats"];
     assert_eq!(repeats["all"]["count"], 300);
-    let medians =
-        repeats["medians"].as_array().unwrap().iter().map(|median| median.as_f64().unwrap().round());
-    assert_eq!(medians.collect::<Vec<_>>(), [60.0, 50.0, 70.0]);
+    assert_eq!(medians(repeats), [(60.0, false), (50.0, false), (70.0, false)]);
     assert!(data["runs"][1]["repeats"].is_null());
     assert!(middle_repeat(Vec::new()).is_none());
 }

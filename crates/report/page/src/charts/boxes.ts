@@ -1,8 +1,8 @@
 // Latency as box plots: a run beside another, or a step beside another.
 
-import { type Figure, formatOf, mainFigure, runLatency, stepName } from "../data";
+import { type Figure, type Median, formatOf, mainFigure, runLatency, stepName } from "../data";
 import { type Chart, type View, axis, base, upright } from "../drawing";
-import { as, duration, tick } from "../format";
+import { as, bound, duration, tick } from "../format";
 
 /** With more boxes their names stand aslant, with still more not all of them. */
 const LEVEL_NAMES_MAX = 8;
@@ -14,7 +14,7 @@ interface Box {
   name: string;
   figure: Figure;
   /** The median of each repeat; empty if there was one. */
-  medians: number[];
+  medians: Median[];
 }
 
 export const boxes: Chart = {
@@ -32,7 +32,7 @@ export const boxes: Chart = {
         columns: ["", "1%", "25%", "50%", "75%", "99%", ...(hasRepeats(all) ? ["medians of the repeats"] : [])],
         rows: all.map(({ name, figure, medians }) => [
           name, ...figure.box.map((ms, at) => as(formatOf(figure, QUANTILES[at]!))(ms)),
-          ...(hasRepeats(all) ? [medians.map(duration).join(", ")] : []),
+          ...(hasRepeats(all) ? [medians.map(([ms, isBound]) => (isBound ? bound : duration)(ms)).join(", ")] : []),
         ]),
       }),
     };
@@ -65,7 +65,7 @@ function option(view: View, all: Box[]) {
       {
         type: "scatter",
         name: "median of a repeat",
-        data: all.flatMap(({ medians }, at) => medians.map((median) => [at, median])),
+        data: all.flatMap(({ medians }, at) => medians.map(([median]) => [at, median])),
         symbolSize: 7,
         itemStyle: { color: colours.series[1] },
       },
@@ -78,7 +78,7 @@ function hasRepeats(all: Box[]): boolean {
 }
 
 function boxesOf({ page, run }: View): Box[] {
-  const box = (name: string, figure: Figure | undefined, medians: number[] = []): Box[] =>
+  const box = (name: string, figure: Figure | undefined, medians: Median[] = []): Box[] =>
     figure ? [{ name, figure, medians }] : [];
   return page.runs.length > 1
     ? page.runs.flatMap((each) => box(each.name, runLatency(each), each.repeats?.medians))
