@@ -194,6 +194,12 @@ impl Line {
         self.with(long, clients)
     }
 
+    /// Leaves the number of processes to throng where one has no room for these clients: the user's was for
+    /// fewer.
+    fn with_room_for(self, clients: u64) -> Self {
+        if needs_processes(clients) { self.without("processes") } else { self }
+    }
+
     fn to(self, key: &'static str, what: impl Into<String>) -> Next {
         Next { key, what: what.into(), words: Some(self.words) }
     }
@@ -210,6 +216,11 @@ fn losses(run: &Run) -> Vec<Loss> {
 
 fn cause(run: &Run) -> Option<&Cause> {
     run.verdict.bottleneck.as_ref().map(|found| &found.cause)
+}
+
+/// Returns whether one process has no room for these clients.
+fn needs_processes(clients: u64) -> bool {
+    processes::clients_of_one_process().is_ok_and(|most| clients > most)
 }
 
 /// Returns whether the verb goes up in steps, or can.
@@ -403,6 +414,7 @@ fn add_clients_for_memory(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(
         Line::of(run)?
             .with_clients(clients)?
+            .with_room_for(clients)
             .to("add_clients_for_memory", "see what a client costs in memory:"),
     )
 }
@@ -432,8 +444,9 @@ fn search_beyond(run: &Run, _: &Conclusion) -> Option<Next> {
     let capacity = run.verdict.capacity.filter(|capacity| capacity.at_least)?;
     let line = Line::of(run)?.with("initial-clients", capacity.clients)?;
     // Steps as large as what passed: ten of them are enough to get there.
-    let line = line.with("step-size", capacity.clients)?.with("max-clients", capacity.clients * 10)?;
-    Some(line.to("search_beyond", "look further up:"))
+    let clients_max = capacity.clients * 10;
+    let line = line.with("step-size", capacity.clients)?.with("max-clients", clients_max)?;
+    Some(line.with_room_for(clients_max).to("search_beyond", "look further up:"))
 }
 
 fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
@@ -441,18 +454,17 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     if conclusion.status() != Status::Passed || run.verdict.capacity.is_some() {
         return None;
     }
+    let more = step.clients * 10;
     if has_steps(run) {
         let line = searching(run, step.clients)?;
         // A search goes no further than one process unless it is told to, and on a fleet it has to be told.
-        let is_above_one = processes::clients_of_one_process().is_ok_and(|most| step.clients > most);
-        let needs_end = line.has("fleet") || is_above_one;
-        let line = if needs_end { line.with("max-clients", step.clients * 10)? } else { line };
+        let needs_end = line.has("fleet") || needs_processes(step.clients);
+        let line = if needs_end { line.with("max-clients", more)?.with_room_for(more) } else { line };
         return Some(line.to("search_above", "find the limit:"));
     }
-    let more = step.clients * 10;
     let is_of_clients = matches!(run.scenario, Scenario::Idle | Scenario::Storm) && more <= CLIENTS_MAX;
     let line = Line::of(run).filter(|_| is_of_clients)?;
-    Some(line.with_clients(more)?.to("search_above", "try ten times as many:"))
+    Some(line.with_clients(more)?.with_room_for(more).to("search_above", "try ten times as many:"))
 }
 
 /// The rate that a closed loop reached is none that users may have: each request waited for an answer.

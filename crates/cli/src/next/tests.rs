@@ -40,9 +40,12 @@ fn passed_load_is_followed_by_search() {
     assert_eq!(command, expected);
     let many = processes::clients_of_one_process().unwrap() + 1;
     let above_one = |step: &mut Step| (step.clients, step.usable) = (many, Some(many));
-    let (_, command) = proposed(&run(&format!("throng echo ws://h/ --clients {many}"), above_one));
     let search = format!("--initial-clients {many} --search --max-clients {}", many * 10);
-    assert_eq!(command, format!("throng echo ws://h/ {search}"));
+    for processes in ["", " --processes 2"] {
+        let line = format!("throng echo ws://h/ --clients {many}{processes}");
+        let (_, command) = proposed(&run(&line, above_one));
+        assert_eq!(command, format!("throng echo ws://h/ {search}"), "{processes}");
+    }
     let (keys, command) = proposed(&run("throng idle ws://h/ --clients 100", |_| {}));
     assert_eq!((&keys[..], &*command), (&["search_above"][..], "throng idle ws://h/ --clients 1000"));
     let (keys, command) = proposed(&run("throng http http://h/ -c 100 -d 5s", |_| {}));
