@@ -80,6 +80,8 @@ pub(crate) struct Backlog {
     unsent_bytes: usize,
     /// The bytes among the unsent ones that are copies of broadcasts.
     copies_bytes: usize,
+    /// The bytes that the peer had not taken at the last note.
+    left_bytes: usize,
     held: Held,
     booked: Share,
 }
@@ -91,6 +93,7 @@ impl Backlog {
             sent_bytes: 0,
             unsent_bytes: 0,
             copies_bytes: 0,
+            left_bytes: usize::MAX,
             held: held.clone(),
             booked: held.share(),
         }
@@ -99,6 +102,13 @@ impl Backlog {
     /// The number of bytes that have yet to be sent.
     pub(crate) fn unsent_bytes(&self) -> usize {
         self.unsent_bytes
+    }
+
+    /// Notes how many bytes the peer has not taken, `queued_bytes` of them in the socket, and returns whether
+    /// they are fewer than at the last note.
+    pub(crate) fn note_left(&mut self, queued_bytes: usize) -> bool {
+        let left_bytes = self.unsent_bytes + queued_bytes;
+        left_bytes < std::mem::replace(&mut self.left_bytes, left_bytes)
     }
 
     /// The bytes of broadcasts' copies behind the piece that is on its way.
@@ -226,6 +236,17 @@ mod tests {
         }
         assert!(got == expected);
         assert_eq!((held.bytes(), backlog.unsent_bytes()), (0, 0));
+    }
+
+    #[test]
+    fn progress_counts_from_the_last_note() {
+        let mut backlog = Backlog::new(&Held::new(usize::MAX));
+        backlog.push_answer(&[1; 100]);
+        assert!(backlog.note_left(1_000));
+        assert!(!backlog.note_left(1_000));
+        assert!(backlog.note_left(999), "the socket has fewer");
+        backlog.advance(10);
+        assert!(!backlog.note_left(1_009), "the socket has them");
     }
 
     #[test]

@@ -34,6 +34,12 @@ impl Link {
         self.unsent.as_ref().map_or(0, |unsent| unsent.unsent_bytes())
     }
 
+    /// Notes how many bytes the peer has not taken, and returns whether they are fewer than at the last note.
+    pub(crate) fn note_progress(&mut self) -> bool {
+        let Some(unsent) = &mut self.unsent else { return false };
+        unsent.note_left(self.socket.unacknowledged_bytes().unwrap_or(0) as usize)
+    }
+
     /// Returns whether another batch of broadcasts may be kept for the client. Bytes on their way do not
     /// count, nor do answers; and one batch may wait in any case.
     pub(crate) fn has_room_for(&self, batch_bytes: usize, bytes_max: usize) -> bool {

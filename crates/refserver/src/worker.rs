@@ -346,9 +346,8 @@ impl Worker {
     }
 
     fn handle_timeout(&mut self, key: usize) {
-        let connection = &self.connections[key];
-        if connection.deadline_ns <= self.now_ns {
-            match connection.phase {
+        if self.connections[key].deadline_ns <= self.now_ns && !self.prolong(key) {
+            match self.connections[key].phase {
                 Phase::Fresh | Phase::Open => self.stats.count_error("handshake_timeout"),
                 Phase::Idle => self.stats.idle_closed += 1,
                 Phase::Closing => self.stats.count_error("unsent"),
@@ -356,7 +355,7 @@ impl Worker {
             }
             return self.close(key);
         }
-        if connection.session_timeout_ns().is_some_and(|at_ns| at_ns <= self.now_ns) {
+        if self.connections[key].session_timeout_ns().is_some_and(|at_ns| at_ns <= self.now_ns) {
             self.handle_session_timeout(key);
         }
         // The session may have ended it.

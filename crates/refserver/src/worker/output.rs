@@ -106,10 +106,6 @@ impl Worker {
         match connection.link.flush(&self.poller, token) {
             Err(error) => self.fail(key, ErrorKind::of(&error)),
             Ok(true) if connection.phase == Phase::Closing => self.linger(key),
-            // A slow link is no dead peer.
-            Ok(false) if connection.phase == Phase::Closing => {
-                connection.deadline_ns = self.now_ns + LINGER_NS;
-            }
             Ok(is_drained) => {
                 self.resume_reading(key);
                 if is_drained {
@@ -315,11 +311,24 @@ impl Worker {
         let connection = &mut self.connections[key];
         connection.phase = Phase::Closing;
         connection.deadline_ns = self.now_ns + LINGER_NS;
+        connection.link.note_progress();
         // A peer that does not read its last words must not keep the connection.
         self.arm(key);
         if self.connections[key].link.unsent_bytes() == 0 {
             self.linger(key);
         }
+    }
+
+    /// Gives a connection more time if its peer has taken some of the last bytes; returns whether it has.
+    pub(super) fn prolong(&mut self, key: usize) -> bool {
+        let connection = &mut self.connections[key];
+        // A slow link is no dead peer. The kernel is asked: it reports room only once a third of the send
+        // buffer is free, which may take longer.
+        let is_slow = connection.phase == Phase::Closing && connection.link.note_progress();
+        if is_slow {
+            connection.deadline_ns = self.now_ns + LINGER_NS;
+        }
+        is_slow
     }
 
     /// Ends the sending on a connection whose output is sent, and waits for the peer to close, reading and
