@@ -85,6 +85,22 @@ fn echoes_broadcasts_and_closes() {
 }
 
 #[test]
+fn requests_before_a_close_notify_are_answered() {
+    let server = server();
+    let mut client = TlsStream::new(server.connect());
+    client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    read_head(&mut client);
+    let mut cipher = Vec::new();
+    client.tls.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", &mut cipher);
+    client.tls.close_notify(&mut cipher);
+    client.tcp.write_all(&cipher).unwrap();
+    assert!(read_head(&mut client).starts_with("HTTP/1.1 200 "));
+    let ended = client.read_to_end(&mut Vec::new());
+    assert!(!ended.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock), "it stays open");
+    server.finish();
+}
+
+#[test]
 fn plain_http_gets_an_alert() {
     let server = server();
     let mut client = server.connect();

@@ -181,7 +181,13 @@ impl Worker {
                         return;
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // A peer that has ended TLS need not end TCP.
+                    if self.connections[key].tls.as_ref().is_some_and(Tls::peer_closed) {
+                        self.handle_eof(key);
+                    }
+                    return;
+                }
                 Err(error) => return self.fail(key, ErrorKind::of(&error)),
             }
         }
