@@ -371,20 +371,7 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         return Err(NotTried(format!("{told} before any answer was read")));
     }
     tester.site.known.note_burst(limit);
-    let mut within = None;
-    for wait in [SECOND, LONGER] {
-        // A connection that was closed takes its window along: a new one has a new limit, or shares the
-        // address's.
-        if first.closing.is_some() {
-            socket = WebSocket::open(tester, &Offer::default())?;
-        }
-        tester.site.pause(wait)?;
-        let waited = first.answered_at.elapsed();
-        if burst(tester, &mut socket, limit)?.answered >= limit {
-            within = Some(waited);
-            break;
-        }
-    }
+    let within = recovery(tester, socket, &first)?;
     let again =
         within.map_or("no more".to_owned(), |within| format!("as many again after {}", seconds(within)));
     let data = json!({
@@ -399,6 +386,33 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let meaning =
         format!("A connection may send {least}{limit} messages {together}: choose --interval accordingly.");
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}
+
+/// Tries how long after its last answer a connection that was limited answers as many messages again.
+fn recovery<'a>(
+    tester: &'a Tester<'a>,
+    mut socket: WebSocket<'a>,
+    first: &Burst,
+) -> Result<Option<Duration>, NotTried> {
+    let mut answered_at = first.answered_at;
+    for wait in [SECOND, LONGER] {
+        // A connection that was closed takes its window along: a new one has a new limit, or shares the
+        // address's.
+        if first.closing.is_some() {
+            socket = WebSocket::open(tester, &Offer::default())?;
+        }
+        tester.site.pause(wait)?;
+        let waited = answered_at.elapsed();
+        let again = burst(tester, &mut socket, first.answered)?;
+        if again.answered >= first.answered {
+            return Ok(Some(waited));
+        }
+        // What was taken of it counts against the next.
+        if again.answered > 0 {
+            answered_at = again.answered_at;
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
