@@ -135,8 +135,16 @@ impl Probe {
         args.access = self.access.clone();
         let target = target::of(&args, 1)?;
         let (interrupts, ends_at) = (interrupts::install()?, Instant::now() + TIME_MAX);
-        let (unmoved, left_out) = (Vec::new(), Vec::new());
-        let mut prober = Prober { args, target, interrupts, ends_at, requests: 0, unmoved, left_out };
+        let mut prober = Prober {
+            args,
+            target,
+            interrupts,
+            ends_at,
+            requests: 0,
+            unmoved: Vec::new(),
+            is_origin_left_out: false,
+            left_out: Vec::new(),
+        };
         let first = prober.first()?;
         let found = prober.look(&first)?;
         let trial = match advice::best(&found) {
@@ -149,6 +157,7 @@ impl Probe {
             is_short: self.short,
             requests: prober.requests,
             left_out: &prober.left_out,
+            is_origin_left_out: prober.is_origin_left_out,
             access: &prober.args.access,
             has_user: prober.target.userinfo.is_some(),
             found: &found,
@@ -225,6 +234,8 @@ struct Prober {
     requests: usize,
     /// Statuses of refusals in which an origin changed nothing.
     unmoved: Vec<u16>,
+    /// True if a place refused a client without an origin, and was not asked with one.
+    is_origin_left_out: bool,
     /// Paths of places that were left out, for want of connections or time.
     left_out: Vec<String>,
 }
@@ -290,10 +301,13 @@ impl Prober {
     fn with_origin(&mut self, place: &Place, reply: Reply) -> Result<(Reply, Option<String>), Failure> {
         let refuses = reply.status.is_some_and(|status| status == place.origin_refusal());
         let given = self.args.access.origin.clone();
-        // A server that answers so to all that it does not know would use up the connections.
-        let is_unmoved = reply.status.is_some_and(|status| self.unmoved.contains(&status));
-        if !refuses || is_unmoved || given.is_some() || place.is_get() || self.is_over(FOR_TRIAL) {
+        if !refuses || given.is_some() || place.is_get() || self.is_over(FOR_TRIAL) {
             return Ok((reply, given.filter(|_| !place.is_get())));
+        }
+        // A server that answers so to all that it does not know would use up the connections.
+        if reply.status.is_some_and(|status| self.unmoved.contains(&status)) {
+            self.is_origin_left_out = true;
+            return Ok((reply, None));
         }
         let scheme = if self.target.tls_name.is_some() { "https" } else { "http" };
         let origin = format!("{scheme}://{}", self.target.host);

@@ -23,6 +23,9 @@ pub(super) enum Trial {
 /// The way to a WebSocket that was not found.
 const PATH_ELSEWHERE: &str = "the browser's developer tools show its path: throng ws://HOST:PORT/PATH";
 
+/// The way to a WebSocket that may be behind a refusal.
+const ORIGIN_LEFT_OUT: &str = "; places that refused were asked without an Origin: try --origin URL";
+
 /// A command to type, and what it is for.
 #[derive(Debug, PartialEq, Eq)]
 struct Command {
@@ -48,6 +51,8 @@ pub(super) struct View<'a> {
     pub(super) requests: usize,
     /// Usual paths that were left out, for want of connections or time.
     pub(super) left_out: &'a [String],
+    /// True if a place refused a client without an origin, and was not asked with one.
+    pub(super) is_origin_left_out: bool,
     /// The flags by which the server lets clients in.
     pub(super) access: &'a AccessArgs,
     /// True if the URL has a user.
@@ -71,7 +76,8 @@ impl View<'_> {
                 [] => String::new(),
                 paths => format!("; not asked: {}", paths.join(", ")),
             };
-            text.push_str(&format!("  no WebSocket found{left_out}; {PATH_ELSEWHERE}\n"));
+            let origin = if self.is_origin_left_out { ORIGIN_LEFT_OUT } else { "" };
+            text.push_str(&format!("  no WebSocket found{left_out}{origin}; {PATH_ELSEWHERE}\n"));
         }
         if let Some((place, said)) = barrier(found, *trial) {
             text.push_str(&format!("\nIn the way at {place}: {said}\n"));
@@ -248,6 +254,7 @@ mod tests {
             is_short: true,
             requests: 3,
             left_out: &[],
+            is_origin_left_out: false,
             access,
             has_user: false,
             found: &[],
@@ -346,6 +353,15 @@ mod tests {
         let view = View { requests: 11, left_out: &left_out, found: &found, ..view(&access) };
         let line = view.text().lines().nth(3).map(str::to_owned).unwrap();
         assert!(line.contains("not asked: /ws, /websocket;"), "{line}");
+    }
+
+    #[test]
+    fn refusals_without_an_origin_name_its_flag() {
+        let access = AccessArgs::default();
+        for is_origin_left_out in [false, true] {
+            let text = View { is_origin_left_out, ..view(&access) }.text();
+            assert_eq!(text.contains("--origin"), is_origin_left_out, "{text}");
+        }
     }
 
     #[test]
