@@ -106,7 +106,7 @@ impl Worker {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             if self.connections[key].is_silent() {
-                // As if the machine were gone, also now.
+                // No goodbye; that its socket ends with the server, nothing can hide.
                 self.close(key);
             } else if self.connections[key].is_upgraded && self.connections[key].phase == Phase::Open {
                 // Out of its rooms first, so that nothing is broadcast to it behind the close.
