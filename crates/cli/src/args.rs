@@ -117,7 +117,8 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_tls_resumption: bool,
 
-    /// Worker threads in each process [default: its share of the CPUs or of --pin; of half beside a local server]
+    /// Worker threads in each process [default: its share of --pin, or of the CPUs, half of them beside a
+    /// local server]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
     pub(crate) threads: Option<u16>,
     /// Processes [default: as many as the limit on open files requires]

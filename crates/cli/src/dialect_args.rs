@@ -138,8 +138,8 @@ pub(crate) fn dialect_help() -> String {
     let names = DialectId::named().filter(|dialect| !dialect.facts().is_plain_http);
     let names: Vec<&str> = names.map(DialectId::name).collect();
     format!(
-        "The protocol to speak: {}, or FILE.toml as with --app [default: raw; json for broadcasts, and for echo with -c, \
-         -s or --pipelining]",
+        "The protocol to speak: {}, or FILE.toml as with --app [default: raw; json for broadcasts, saturate, and echo \
+         with -c, -s or --pipelining]",
         names.join(", ")
     )
 }
