@@ -90,6 +90,8 @@ impl Local {
             cpus.rotate_left(turn);
             Child::start(child(), plan, segments, &cpus, &sender)
         };
+        // The agent is silent while it spawns them, too.
+        let deadline = Instant::now() + START_WITHIN;
         let mut children = Vec::new();
         for part in segments.chunks(threads).enumerate() {
             match start(part) {
@@ -102,7 +104,6 @@ impl Local {
                 }
             }
         }
-        let deadline = Instant::now() + START_WITHIN;
         let rss_before = children.iter().map(|child| child.wait_for_start(deadline)).sum();
         Ok((Self::Children { all: children, rss_before }, reports))
     }
