@@ -71,8 +71,7 @@ impl ClientProtocol for Client {
             }
             // A frame with one message, whose ends are known: no search for the string's end.
             Some(string) if self.phase == Phase::Open => on.handle(arrival(parts, string, bytes)),
-            Some(_) => {}
-            None => return handle_frame(&mut self.phase, frame, bytes, parts, link.io, on),
+            _ => return handle_frame(&mut self.phase, frame, bytes, parts, link.io, on),
         }
         Ok(())
     }
