@@ -247,8 +247,6 @@ pub struct Pushed {
     pub content: Option<NonZeroU64>,
     /// The app's file says where its number, its time or its content is, and there is none.
     pub lacks: bool,
-    /// Payload bytes on the wire.
-    pub bytes: u32,
 }
 
 /// An event of a connection.
@@ -301,8 +299,6 @@ pub enum Event {
         /// The condition that comes nearest, by its key in the app's file; `None`: the file has none for such
         /// messages.
         near: Option<&'static str>,
-        /// Payload bytes on the wire.
-        bytes: u32,
     },
     /// A message that the server sends by itself, and that the user's own app looks for.
     Pushed(Pushed),
@@ -312,10 +308,7 @@ pub enum Event {
         bytes: u32,
     },
     /// A message of ours that came another way than the one that counts: through a further subscription.
-    Beside {
-        /// Payload bytes on the wire.
-        bytes: u32,
-    },
+    Beside,
     /// The announcement of a newcomer to a room, as the server sends it to the other members.
     Announced {
         /// The newcomer's stamp, as given when they [joined](crate::Client::pass).

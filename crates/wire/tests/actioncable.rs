@@ -184,10 +184,7 @@ fn several_subscriptions_of_which_the_first_counts() {
     let third = confirm(&identifier(r#",\"id\":3"#));
     let outcome = receive_all(&cfg, "", &[two, texts(&[&third, &copy(&second), &copy(&first)])].concat());
     assert!(
-        matches!(
-            outcome.events[..],
-            [Event::Usable, Event::Beside { .. }, Event::Message { role: Role::Copy, .. }]
-        ),
+        matches!(outcome.events[..], [Event::Usable, Event::Beside, Event::Message { role: Role::Copy, .. }]),
         "{:?}",
         outcome.events
     );
@@ -224,12 +221,8 @@ fn messages_count_with_any_escaping() {
     let heard = [said(&second, "broadcast"), said(&first, "broadcast"), said(&first, "echo")];
     let heard: Vec<&str> = heard.iter().map(String::as_str).collect();
     let outcome = receive_all(&cfg, "", &texts(&[&confirmed[..], &heard].concat()));
-    let [
-        Event::Usable,
-        Event::Beside { .. },
-        Event::Message { role: copy, .. },
-        Event::Message { role: echo, .. },
-    ] = outcome.events[..]
+    let [Event::Usable, Event::Beside, Event::Message { role: copy, .. }, Event::Message { role: echo, .. }] =
+        outcome.events[..]
     else {
         panic!("{:?}", outcome.events)
     };

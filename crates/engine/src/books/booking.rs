@@ -152,7 +152,7 @@ impl<'a> Booking<'a> {
             }
             Event::Pushed(pushed) => self.pushed(pushed),
             // The same message also comes the way that counts.
-            Event::Beside { .. } => {}
+            Event::Beside => {}
             Event::Progress { request, progress } => self.progress(request, progress),
             Event::WrongResponse(wrong) => {
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());

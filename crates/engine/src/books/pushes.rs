@@ -120,7 +120,6 @@ mod tests {
             said_unix_ns: None,
             content: None,
             lacks: false,
-            bytes: 9,
         }
     }
 

@@ -171,7 +171,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Upgraded
         | Event::Usable
         | Event::Foreign { .. }
-        | Event::Beside { .. }
+        | Event::Beside
         | Event::Pushed(_)
         | Event::Progress { .. }
         | Event::SameFrame

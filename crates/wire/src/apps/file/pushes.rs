@@ -44,7 +44,7 @@ impl Push {
     }
 
     /// Reads one push.
-    pub(super) fn told(&self, kind: usize, message: &Opened<'_>, bytes: u32) -> Event {
+    pub(super) fn told(&self, kind: usize, message: &Opened<'_>) -> Event {
         let find = |place: &Option<InBody>| place.as_ref().map(|place| place.find(&message.body));
         let number = find(&self.number).map(|text| text.and_then(|text| PushNumber::new(text.parse().ok()?)));
         let time = find(&self.time).map(|text| text.and_then(|text| unix_ns(&text)));
@@ -55,7 +55,6 @@ impl Push {
             said_unix_ns: time.flatten().and_then(NonZeroU64::new),
             content: content.flatten(),
             lacks: number == Some(None) || time == Some(None) || content == Some(None),
-            bytes,
         })
     }
 }

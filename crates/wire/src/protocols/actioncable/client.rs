@@ -86,7 +86,7 @@ impl ClientProtocol for Client {
         let found = stamp::find(payload);
         let event = match found {
             Found::At { .. } if action.is_none() && is_of_another_subscription(link, payload) => {
-                ProtocolEvent::Event(Event::Beside { bytes })
+                ProtocolEvent::Event(Event::Beside)
             }
             // Messages with a stamp are the load, and need not be read as commands.
             Found::None if self.handle_control(link, payload, on) => return Ok(()),

@@ -231,7 +231,7 @@ impl Talk {
                     on.handle(ProtocolEvent::text(text, bytes, found, hint, open));
                 } else if found != Found::None {
                     // What other namespaces say is ignored, unless it is a message of ours.
-                    on.handle(ProtocolEvent::Event(Event::Beside { bytes }));
+                    on.handle(ProtocolEvent::Event(Event::Beside));
                 }
             }
             _ => return Err(Failure::BadMessage),

@@ -170,7 +170,7 @@ impl CompiledApp {
                         None => {
                             let near = self.roles[kind].nearest(&payload.opened);
                             let (run, sent_ns) = (stamp.run, stamp.sent_ns());
-                            return Some(Event::Unmatched { run, sent_ns, near, bytes });
+                            return Some(Event::Unmatched { run, sent_ns, near });
                         }
                     },
                 },
@@ -228,7 +228,7 @@ impl CompiledApp {
         }
         let pushed = self.pushes.iter().enumerate().find(|(_, push)| push.when.matches(opened));
         if let Some((kind, push)) = pushed {
-            return PayloadKind::Event(push.told(kind, opened, arrival.bytes));
+            return PayloadKind::Event(push.told(kind, opened));
         }
         if self.ignore.iter().any(|m| m.matches(opened)) {
             return PayloadKind::Nothing;
