@@ -22,9 +22,9 @@ pub(crate) enum InBody {
 /// A place that cannot be looked at.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum BadPlace {
-    /// A pointer that is none.
+    /// A text that is no JSON pointer.
     Pointer,
-    /// An expression that is none, and why.
+    /// A text that does not compile as a regular expression, with the compiler's message.
     Regex(String),
 }
 
@@ -65,7 +65,7 @@ impl InBody {
 /// An expression, compiled.
 ///
 /// # Errors
-/// Why it is none.
+/// The compiler's message, if the text is no regular expression or takes too much memory.
 pub(super) fn regex(text: &str) -> Result<Regex, String> {
     // A file may come from others: an expression with large counts must not fill the memory.
     RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build().map_err(|error| error.to_string())
