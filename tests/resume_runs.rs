@@ -86,7 +86,8 @@ fn a_walk_survives_whatever_ends_it() {
         let dir = tempfile::tempdir().unwrap();
         let left = cut_short(&server, dir.path(), signal, &[]);
         let outcome = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
-        let said = format!("after {} whole step", whole_steps(&left));
+        let steps = whole_steps(&left);
+        let said = format!("after {steps} whole step{}\n", if steps == 1 { "" } else { "s" });
         assert!(outcome.stderr.contains(&said), "{outcome}");
         assert_whole(&outcome, &left);
         assert_told_of(&fs::read_to_string(dir.path().join(LINES)).unwrap(), &left);
