@@ -21,7 +21,7 @@ pub(crate) enum Cause {
     Closed(u16),
     /// Not usable within the connect timeout.
     ConnectTimeout,
-    /// The server reads so slowly that our bounded buffer for it is full.
+    /// The server takes what it is sent so slowly that our bounded buffer for it is full.
     Unread,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Cause {
             Self::Rejected(rejection) => write!(f, "{rejection}"),
             Self::Closed(code) => write!(f, "the server closed the session with code {code}"),
             Self::ConnectTimeout => f.write_str("not ready within the connect timeout"),
-            Self::Unread => f.write_str("the server does not read what it is sent"),
+            Self::Unread => f.write_str("the server does not take what it is sent"),
         }
     }
 }
