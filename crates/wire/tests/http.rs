@@ -523,7 +523,7 @@ fn kinds_of_broadcasts_have_their_own_place() {
 }
 
 #[test]
-fn published_messages_are_numbered_in_turn() {
+fn published_messages_have_their_senders_numbers() {
     let text = "{seq} {uuid} {id}";
     let body = Template::parse(text, Purpose::Measured, &Names::default(), Quoting::JSON).unwrap();
     let broadcasts = vec![Broadcast::of(Say { body, ..Say::default() })];
@@ -534,7 +534,7 @@ fn published_messages_are_numbered_in_turn() {
     let cfg = Config::new(all).unwrap();
     let (mut client, mut io) = (Client::new(), Streams::default());
     client.handle_open(&cfg, 0, 0, &mut io);
-    for number in [1, 2] {
+    for number in [3, 5] {
         client.send(&cfg, 9_000_000, 0, Kind::Broadcast, stamp(number), &mut io);
     }
     let sent = |io: &mut Streams| -> Vec<(String, String)> {
@@ -544,13 +544,13 @@ fn published_messages_are_numbered_in_turn() {
         words.map(|mut words| (words.next().unwrap(), words.next().unwrap())).collect()
     };
     let first = sent(&mut io);
-    assert_eq!(first.iter().map(|(seq, _)| &seq[..]).collect::<Vec<_>>(), ["1", "2"]);
+    assert_eq!(first.iter().map(|(seq, _)| &seq[..]).collect::<Vec<_>>(), ["3", "5"]);
     assert_ne!(first[0].1, first[1].1);
 
     // The second is sent again over another connection.
     client.handle_input(&cfg, 9_000_000, 0, OK.as_bytes(), &mut io, &mut |_| ()).unwrap();
     client.handle_eof(&cfg, 9_000_000, 0, &mut io, &mut |_| ()).unwrap();
     client.handle_open(&cfg, 9_000_000, 0, &mut io);
-    client.send(&cfg, 9_000_000, 0, Kind::Broadcast, stamp(3), &mut io);
-    assert_eq!(sent(&mut io).iter().map(|(seq, _)| &seq[..]).collect::<Vec<_>>(), ["2", "3"]);
+    client.send(&cfg, 9_000_000, 0, Kind::Broadcast, stamp(8), &mut io);
+    assert_eq!(sent(&mut io).iter().map(|(seq, _)| &seq[..]).collect::<Vec<_>>(), ["5", "8"]);
 }

@@ -413,7 +413,7 @@ impl Piece {
 /// The filling of the holes of one message, or of a request.
 pub(crate) struct Filling<'a> {
     pub(crate) mark: Mark<'a>,
-    /// The number of the message on its connection, from 1.
+    /// The number of the message on its connection, from 1; of a request, the number in its stamp.
     pub(crate) seq: u32,
     pub(crate) context: ClientContext<'a>,
     pub(crate) tail: &'a [u8],

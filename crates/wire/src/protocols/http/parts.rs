@@ -43,12 +43,10 @@ impl Parts {
 
     /// Appends a request, for a message of this kind.
     pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, kind: usize) {
-        // Two clients that publish for one sender have the same numbers: random values are drawn by another.
-        let number = u64::from(filling.mark.stamp.seq);
-        self.heads[kind].write(out, filling, number);
+        self.heads[kind].write(out, filling, 0);
         let Some(message) = self.messages.get(kind) else { return out.extend_from_slice(&self.rest) };
         let start = out.len();
-        message.write(out, filling, number);
+        message.write(out, filling, 0);
         let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);
         out.splice(start..start, length.into_bytes());
     }

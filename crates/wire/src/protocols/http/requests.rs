@@ -50,8 +50,6 @@ pub(crate) struct Requests {
     under_way: usize,
     /// Number of requests sent: these, and what connections before it left.
     sent: usize,
-    /// Number of the client's newest request, from 1.
-    seq: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,8 +70,6 @@ struct Asking {
     client: u32,
     /// The kind of request, by its number.
     kind: usize,
-    /// The request's number among the client's: one that is sent again keeps it.
-    seq: u32,
 }
 
 /// A request that has just been written.
@@ -112,13 +108,14 @@ impl Requests {
     fn write_next<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) -> Option<Written> {
         let most = link.parts.http.pipelining as usize;
         let may = self.connection == Connection::Open && self.under_way < most;
-        let Asking { stamp, client, kind, seq } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
+        let Asking { stamp, client, kind } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
         // Sent now, but due when it was: the wait for its turn is part of its latency.
         *stamp = stamp.sent_at(link.now_ns);
         let (stamp, identities) = (*stamp, &link.common.identities);
         let mark = Mark { stamp: &stamp, unix_ns: identities.unix_ns(stamp.sent_ns()) };
         let context = identities.context(*client, link.now_ns, link.kept);
-        let filling = Filling { mark, seq: *seq, ..Filling::of(context) };
+        // By its sender, whichever connection it goes out on, and however often.
+        let filling = Filling { mark, seq: stamp.seq, ..Filling::of(context) };
         let out = link.io.out(STREAM);
         let before = out.len();
         link.parts.write(out, &filling, *kind);
@@ -338,8 +335,7 @@ impl HttpClientProtocol for Requests {
         // Beyond it the request is lost: the caller learns from its answer that the client is busy.
         if before < REQUESTS_MAX {
             let (stamp, client) = (*filling.mark.stamp, filling.context.client);
-            self.seq = self.seq.wrapping_add(1);
-            self.waiting.push_back(Asking { stamp, client, kind: message_template.number, seq: self.seq });
+            self.waiting.push_back(Asking { stamp, client, kind: message_template.number });
             // Where none is before it, it goes out as it is, and there is nothing to tell.
             if self.under_way == before && self.write_next(link).is_some() {
                 return Sending::Out;
