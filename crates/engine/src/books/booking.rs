@@ -378,6 +378,9 @@ impl<'a> Booking<'a> {
         // Saturating: the count starts anew with a connection, and a server may acknowledge over the new one
         // what was sent over the old.
         self.record.unacknowledged = self.record.unacknowledged.saturating_sub(1);
+        if let Some(memberships) = &mut self.ledger.memberships {
+            memberships.handle_answered(self.client, number);
+        }
         self.ledger.meter.acks += 1;
         self.ledger.meter.tail.acks += u64::from(self.is_after_window());
         self.note(Kind::Ack, stamp, Some(number), bytes);

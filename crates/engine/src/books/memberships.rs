@@ -47,6 +47,8 @@ pub(crate) struct Memberships {
     inside: Vec<u8>,
     /// By client: the kinds of rooms that it has left, without the server's word on that.
     leaving: Vec<u8>,
+    /// By client: its messages whose answers hold up no leave.
+    waivers: Vec<Waiver>,
     /// By client, and then by visited kind: the number of its latest stay, from 1; 0 without one.
     latest: Vec<u32>,
     all: Vec<Membership>,
@@ -54,6 +56,15 @@ pub(crate) struct Memberships {
     carried: u32,
     /// Clients that have come in since [`take_entered`](Self::take_entered) was last called.
     entered: Vec<u32>,
+}
+
+/// Messages of one client for whose answers it has waited long enough.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiver {
+    /// The number behind the last of them.
+    below: u32,
+    /// Number of these that have had no answer.
+    unanswered: u32,
 }
 
 /// The stays of a step by client and kind of rooms.
@@ -119,8 +130,8 @@ impl Memberships {
             [] => vec![in_which(&|_| true)],
             roles => roles.iter().map(|role| in_which(&|kind| role.says[kind] > 0)).collect(),
         };
-        let (inside, leaving, latest, all, carried, entered) = Default::default();
-        Some(Memberships { visited, speaks_in, inside, leaving, latest, all, carried, entered })
+        let (inside, leaving, waivers, latest, all, carried, entered) = Default::default();
+        Some(Memberships { visited, speaks_in, inside, leaving, waivers, latest, all, carried, entered })
     }
 
     /// Begins a step with this many clients here. Clients that are in a room, or waiting to enter one, stay
@@ -129,6 +140,8 @@ impl Memberships {
         let clients = self.inside.len().max(clients as usize);
         self.inside.resize(clients, 0);
         self.leaving.resize(clients, 0);
+        self.waivers.clear();
+        self.waivers.resize(clients, Waiver::default());
         self.latest.resize(clients * self.visited.count_ones() as usize, 0);
         // Stays that are over are of no use to another step, whose copies were all sent after them.
         let before = std::mem::take(&mut self.all);
@@ -287,6 +300,23 @@ impl Memberships {
         membership.gone_ns = now_ns + CLOCKS_NS;
         self.leaving[client as usize] &= !(1 << kind);
         Some(left_ns)
+    }
+
+    /// Notes that a client waits no longer for the answers to its messages below this number, `unanswered` of
+    /// which have had none.
+    pub(crate) fn waive(&mut self, client: u32, below: u32, unanswered: u32) {
+        self.waivers[client as usize] = Waiver { below, unanswered };
+    }
+
+    /// Notes the answer to a client's message of this number.
+    pub(crate) fn handle_answered(&mut self, client: u32, number: u32) {
+        let Waiver { below, unanswered } = &mut self.waivers[client as usize];
+        *unanswered = unanswered.saturating_sub(u32::from(number < *below));
+    }
+
+    /// Number of a client's messages without an answer for which it waits no longer.
+    pub(crate) fn waived(&self, client: u32) -> u32 {
+        self.waivers[client as usize].unanswered
     }
 
     /// Takes a client that has lost its connection out of all rooms. Returns the numbers by which it was

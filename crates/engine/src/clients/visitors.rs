@@ -21,13 +21,14 @@ impl Clients {
     /// Returns whether a client waits for an answer: at the door of its room of this kind, or to something
     /// that it has said itself.
     pub(crate) fn is_unanswered(&self, index: u32, kind: u16) -> bool {
-        let has_said = !self.shared.has_publishers && self.all[index as usize].record.unacknowledged > 0;
+        let record = &self.all[index as usize].record;
+        let has_said = !self.shared.has_publishers && self.ledger.awaits_answer(index, record);
         has_said || self.ledger.is_at_door(index, kind)
     }
 
     /// Waits no longer for answers to what a client has said itself.
     pub(crate) fn stop_waiting(&mut self, index: u32) {
-        self.all[index as usize].record.unacknowledged = 0;
+        self.ledger.stop_waiting(index, &self.all[index as usize].record);
     }
 
     /// Sends a client into its room of this kind, or out of it. Does nothing for a leave if the client was

@@ -178,6 +178,7 @@ impl Ledger {
             return;
         }
         record.unacknowledged = 0;
+        self.stop_waiting(client, record);
         let awaited = std::mem::take(&mut record.awaiting);
         for since_ns in awaited.iter() {
             self.give_up(client, since_ns, now_ns);

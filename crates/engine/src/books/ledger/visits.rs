@@ -9,6 +9,7 @@ use super::attendance::note;
 use crate::books::announcements::{self, UNCOUNTED};
 use crate::books::broadcasts::{Copy, Origin};
 use crate::books::memberships::MembershipState;
+use crate::books::record::Record;
 
 /// How long a room's first message may be under way after a load began.
 const YOUNG_NS: u64 = 10_000_000_000;
@@ -101,6 +102,20 @@ impl Ledger {
     /// Returns whether a client has asked to be let into its room of this kind, and has no answer.
     pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
         self.memberships.as_ref().is_some_and(|memberships| memberships.is_at_door(client, kind))
+    }
+
+    /// Returns whether a client that is to leave waits for an answer to something that it has said.
+    pub(crate) fn awaits_answer(&self, client: u32, record: &Record) -> bool {
+        let waived = self.memberships.as_ref().map_or(0, |memberships| memberships.waived(client));
+        record.unacknowledged > waived
+    }
+
+    /// Has leaves of a client wait no longer for the answers to what it has said until now.
+    pub(crate) fn stop_waiting(&mut self, client: u32, record: &Record) {
+        let below = self.step.sent.len() as u32;
+        if let Some(memberships) = &mut self.memberships {
+            memberships.waive(client, below, record.unacknowledged);
+        }
     }
 
     /// Books the server's answer to a visitor.
@@ -225,7 +240,7 @@ mod tests {
     use crate::books::broadcasts::Broadcasts;
     use crate::books::closing::tests::ledger;
     use crate::books::memberships::Memberships;
-    use crate::books::record::{Record, State};
+    use crate::books::record::State;
 
     const S: u64 = 1_000_000_000;
 
@@ -256,8 +271,8 @@ mod tests {
         assert_eq!(of_silent, [0, 20 * S], "a young load may have it all under way");
     }
 
-    #[test]
-    fn copies_of_clocks_ahead_are_excused_once() {
+    /// A ledger of two clients that visit rooms, and their records.
+    fn visited() -> (Ledger, [Record; 2]) {
         let wait = VisitStep::Wait { ns_min: S, ns_max: S };
         let visit = Visit { steps: vec![VisitStep::Join(0), wait, VisitStep::Leave(0), wait], stays: 0 };
         let rooms = Rooms::default().with_visits(vec![visit]).unwrap();
@@ -266,7 +281,30 @@ mod tests {
         ledger.local_rooms = LocalRooms::new(Arc::new(rooms), ledger.segment);
         ledger.start_step(ledger.step.order, 2);
         ledger.step.broadcasts = Broadcasts::new(true);
-        let mut records = [0, 1].map(|_| Record { state: State::Usable, ..Record::default() });
+        let records = [0, 1].map(|_| Record { state: State::Usable, ..Record::default() });
+        (ledger, records)
+    }
+
+    #[test]
+    fn leaves_wait_once_for_each_answer() {
+        let (mut ledger, [mut record, _]) = visited();
+        let (_, first) = ledger.handle_sending(0, &mut record, S, S);
+        assert!(ledger.awaits_answer(0, &record));
+        ledger.stop_waiting(0, &record);
+        assert!(!ledger.awaits_answer(0, &record));
+        let (_, second) = ledger.handle_sending(0, &mut record, 2 * S, 2 * S);
+        let waits = [first, second].map(|stamp| {
+            let mut booking = Booking::new(0, &mut record, &mut ledger, 3 * S);
+            booking.handle(Event::Message { role: Role::Ack, stamp, bytes: 33 });
+            booking.finish();
+            ledger.awaits_answer(0, &record)
+        });
+        assert_eq!(waits, [true, false]);
+    }
+
+    #[test]
+    fn copies_of_clocks_ahead_are_excused_once() {
+        let (mut ledger, mut records) = visited();
         // Its sender says that it will send it when the visitor has been let in.
         let (_, stamp) = ledger.handle_sending(0, &mut records[0], 4 * S, 4 * S);
         ledger.handle_asking(1, 0, false, S);
