@@ -264,6 +264,17 @@ fn sessions_are_restored_in_the_extended_protocol() {
 }
 
 #[test]
+fn sessions_live_until_their_next_ping() {
+    let mut cable = Cable::keeping(Keep::Messages(100));
+    cable.cfg.settings = Settings::default().with("cable-ping-interval", 600 * S);
+    let one = cable.connect(1, "", EXTENDED);
+    let sid = value(&said(&one.io.out)[0], "sid").to_owned();
+    cable.now_ns += 800 * S;
+    let back = cable.connect(2, &format!("?sid={sid}"), EXTENDED);
+    assert!(said(&back.io.out)[0].contains("restored"));
+}
+
+#[test]
 fn a_history_comes_whole_or_not_at_all() {
     let cable = Cable::keeping(Keep::Messages(2));
     let mut one = cable.connect(1, "", EXTENDED);

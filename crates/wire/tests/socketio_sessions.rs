@@ -366,37 +366,54 @@ fn behind_a_goodbye_nothing_is_heard_or_said() {
     assert_eq!(session.poll(), (200, "6".into()), "over requests");
 }
 
-#[test]
-fn recovered_sessions_keep_their_rooms() {
-    let mut world = world();
+/// A server that keeps broadcasts, and hardly ever pings.
+fn keeping() -> World {
+    let mut world = World::new();
+    world.cfg.settings = Settings::default().with("socketio-ping-interval", 3_600_000_000_000_u64);
     let history = History::new(Keep::Messages(10), |_| ReplayFault::default());
     world.cfg.history = Some(Arc::new(history));
-    let open = |world: &mut World| {
-        let at = world.connect();
-        world.send(at, request("").replace("/chat", WEBSOCKET_PATH).as_bytes()).unwrap();
-        world.take(at);
-        at
-    };
-    let talk = |world: &mut World, at: usize, messages: &[&str]| {
-        world.send(at, &masked_texts(messages)).unwrap();
-        said(&world.take(at))
-    };
+    world
+}
+
+/// Opens a WebSocket in a room.
+fn open(world: &mut World, room: &str) -> usize {
+    let at = world.connect();
+    let path = format!("{WEBSOCKET_PATH}&room={room}");
+    world.send(at, request("").replace("/chat", &path).as_bytes()).unwrap();
+    world.take(at);
+    at
+}
+
+fn talk(world: &mut World, at: usize, messages: &[&str]) -> Vec<String> {
+    world.send(at, &masked_texts(messages)).unwrap();
+    said(&world.take(at))
+}
+
+/// The connect of a client that has got the messages up to this offset, by the answer to its connect before.
+fn again(answer: &str, offset: u32) -> String {
+    let (_, rest) = answer.split_once(r#""pid":""#).unwrap();
+    let pid = rest.trim_end_matches(r#""}"#);
+    format!(r#"40{{"pid":"{pid}","offset":"{offset}"}}"#)
+}
+
+#[test]
+fn recovered_sessions_keep_their_rooms() {
+    let mut world = keeping();
     let join = |room: &str| format!(r#"420["join","{room}"]"#);
     let broadcast = |room: &str, n: u32| format!(r#"42["broadcast",{{"room":"{room}","n":{n}}}]"#);
     let copy = |room: &str, n: u32| format!(r#"42["broadcast",{{"room":"{room}","n":{n}}},"{n}"]"#);
-    let first = open(&mut world);
+    let first = open(&mut world, "x");
     let heard = talk(&mut world, first, &["40", &join("a"), &join("b"), &broadcast("a", 1)]);
     assert!(heard.contains(&copy("a", 1)), "{heard:?}");
-    let (_, rest) = heard[0].split_once(r#""pid":""#).unwrap();
-    let pid = rest.trim_end_matches(r#""}"#);
+    // Longer than a session is kept behind its last heartbeat.
+    world.now_ns += 360_000_000_000;
     world.abort(first);
-    let other = open(&mut world);
+    let other = open(&mut world, "x");
     let others = ["b", "a", "c"].map(join);
     talk(&mut world, other, &["40", &others[0], &others[1], &others[2]]);
     talk(&mut world, other, &[&broadcast("b", 2), &broadcast("c", 3), &broadcast("a", 4)]);
-    let back = open(&mut world);
-    let connect = format!(r#"40{{"pid":"{pid}","offset":"1"}}"#);
-    assert_eq!(talk(&mut world, back, &[&connect])[1..], [copy("b", 2), copy("a", 4)]);
+    let back = open(&mut world, "x");
+    assert_eq!(talk(&mut world, back, &[&again(&heard[0], 1)])[1..], [copy("b", 2), copy("a", 4)]);
     talk(&mut world, other, &[&broadcast("b", 5), &broadcast("c", 6)]);
     assert_eq!(said(&world.take(back)), [copy("b", 5)]);
 }

@@ -1,11 +1,11 @@
 //! Subscriptions of sessions whose clients may come back and name them.
 //!
-//! A session is kept while its connection shows that it is alive, and for [`KEPT_NS`] from then on. A client
+//! A session is kept while its connection counts as alive, and for [`KEPT_NS`] from then on. A client
 //! that comes back takes it over: no client can come back to the same session twice.
 
 use std::collections::HashMap;
 
-/// How long after the last sign of life (AnyCable's `sessions_ttl`).
+/// How long after the time until which it counts as alive (AnyCable's `sessions_ttl`).
 const KEPT_NS: u64 = 300_000_000_000;
 /// Bytes of all sessions together: one for which there is no room is not kept.
 const BYTES_MAX: usize = 16 << 20;
@@ -30,14 +30,15 @@ pub(crate) struct Sessions {
 #[derive(Debug)]
 struct Session {
     joined: Vec<Box<[u8]>>,
+    /// The time until which it counts as alive.
     alive_ns: u64,
 }
 
 impl Sessions {
     /// Keeps a session that has joined this, in place of what it had joined before.
     pub(crate) fn keep(&mut self, name: &[u8], joined: Vec<Box<[u8]>>, now_ns: u64) {
-        self.remove(name);
-        let session = Session { joined, alive_ns: now_ns };
+        let alive_ns = self.remove(name).map_or(now_ns, |before| before.alive_ns.max(now_ns));
+        let session = Session { joined, alive_ns };
         let is_full = self.bytes + session.bytes() > BYTES_MAX;
         // Where all are alive, not again with each session for which there is no room.
         let may_have_ended = now_ns >= self.swept_ns + KEPT_NS / 16;
@@ -71,10 +72,10 @@ impl Sessions {
         self.bytes += session.bytes();
     }
 
-    /// Notes that a session is alive.
-    pub(crate) fn touch(&mut self, name: &[u8], now_ns: u64) {
+    /// Notes that a session counts as alive until then, though nothing may come from it.
+    pub(crate) fn touch(&mut self, name: &[u8], alive_ns: u64) {
         if let Some(session) = self.by_name.get_mut(name) {
-            session.alive_ns = now_ns;
+            session.alive_ns = session.alive_ns.max(alive_ns);
         }
     }
 
@@ -124,6 +125,8 @@ mod tests {
             sessions.keep(name, Vec::new(), 0);
         }
         sessions.touch(b"b", 2);
+        sessions.touch(b"b", 1);
+        sessions.keep(b"b", Vec::new(), 1);
         assert_eq!(sessions.take(b"a", KEPT_NS + 1), None);
         assert_eq!(sessions.take(b"b", KEPT_NS + 2), Some(Vec::new()));
     }

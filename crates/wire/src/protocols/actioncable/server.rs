@@ -128,12 +128,12 @@ impl ServerProtocol for Server {
             link.sender.close(link.io, NORMAL_CLOSURE);
             return Err(Failure::Silent);
         }
-        // A session is kept for some time after its connection is lost: each ping puts off its end.
-        if let Some(history) = link.cfg.history.as_ref().filter(|_| self.is_extended) {
-            history.sessions().touch(&self.sid, link.now_ns);
-        }
         // From the time it was due and not from now, so that pings do not drift; but never in the past.
         self.next_ping_ns = (self.next_ping_ns + self.interval_ns).max(link.now_ns + 1);
+        // A session is kept for some time after its connection is lost: each ping puts off its end.
+        if let Some(history) = link.cfg.history.as_ref().filter(|_| self.is_extended) {
+            history.sessions().touch(&self.sid, self.next_ping_ns);
+        }
         let unix_s = link.now_ns.wrapping_add(link.cfg.unix_minus_now_ns) / NS_PER_S;
         link.say(&[br#"{"type":"ping","message":"#, unix_s.to_string().as_bytes(), b"}"]);
         Ok(())
@@ -193,6 +193,7 @@ impl Connection {
         let ids = identifiers.iter().map(|identifier| [b"\"", &identifier[..], b"\""].concat());
         let ids = before.is_some().then(|| ids.collect::<Vec<_>>().join(&b','));
         sessions.keep(&self.sid, before.unwrap_or_default(), now_ns);
+        sessions.touch(&self.sid, self.next_ping_ns);
         ids
     }
 

@@ -139,12 +139,12 @@ impl App {
         }
     }
 
-    /// Notes that the client is there.
-    pub(crate) fn touch(&self, out: &impl PacketOutput) {
-        if let (Some(pids), Some((history, now_ns))) = (&self.pids, out.history()) {
+    /// Notes that the client counts as alive until then.
+    pub(crate) fn touch(&self, out: &impl PacketOutput, alive_ns: u64) {
+        if let (Some(pids), Some((history, _))) = (&self.pids, out.history()) {
             let mut sessions = history.sessions();
             for pid in &**pids {
-                sessions.touch(pid, now_ns);
+                sessions.touch(pid, alive_ns);
             }
         }
     }

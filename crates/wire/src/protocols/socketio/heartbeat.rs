@@ -79,6 +79,13 @@ impl Heartbeat {
         self.due_ns
     }
 
+    /// The time until which the other side counts as alive, if nothing comes from it.
+    pub(crate) fn alive_until_ns(&self) -> u64 {
+        // The ping that is due then is answered within the timeout.
+        let answer_ms = if self.is_beating && !self.is_waiting { self.pace.timeout_ms } else { 0 };
+        self.due_ns + u64::from(answer_ms) * NS_PER_MS
+    }
+
     /// Returns whether a ping is to be sent now, or `None` if the other side is dead.
     pub(crate) fn handle_timeout(&mut self, now_ns: u64) -> Option<bool> {
         if now_ns < self.due_ns {
@@ -104,7 +111,7 @@ mod tests {
     fn one_side_listens() {
         for (version, end) in [(Version::V4, End::Client), (Version::V3, End::Server)] {
             let mut heartbeat = Heartbeat::new(version, end, PACE, 10 * MS);
-            assert_eq!(heartbeat.poll_timeout(), 15 * MS);
+            assert_eq!([heartbeat.poll_timeout(), heartbeat.alive_until_ns()], [15 * MS; 2]);
             assert_eq!(heartbeat.handle_timeout(15 * MS - 1), Some(false));
             assert_eq!(heartbeat.handle_ping(14 * MS), Ok(()));
             assert_eq!((heartbeat.poll_timeout(), heartbeat.handle_timeout(15 * MS)), (19 * MS, Some(false)));
@@ -117,7 +124,9 @@ mod tests {
     fn the_other_side_beats() {
         for (version, end) in [(Version::V3, End::Client), (Version::V4, End::Server)] {
             let mut heartbeat = Heartbeat::new(version, end, PACE, 10 * MS);
+            assert_eq!(heartbeat.alive_until_ns(), 15 * MS);
             assert_eq!((heartbeat.poll_timeout(), heartbeat.handle_timeout(13 * MS)), (13 * MS, Some(true)));
+            assert_eq!(heartbeat.alive_until_ns(), 15 * MS);
             assert_eq!((heartbeat.poll_timeout(), heartbeat.handle_timeout(14 * MS)), (15 * MS, Some(false)));
             assert_eq!(heartbeat.handle_pong(14 * MS), Ok(()));
             assert_eq!((heartbeat.poll_timeout(), heartbeat.handle_timeout(17 * MS)), (17 * MS, Some(true)));

@@ -44,7 +44,7 @@ impl<'a> Known<'a> {
 
     /// Finds the session in the history, and what was broadcast since in the rooms that it had joined, or in
     /// the `first` if there is none. All are rooms of `namespace`. `None` if this server never gave the token
-    /// or the offset.
+    /// or the offset, or does not know the session's rooms any more.
     pub(super) fn recover(
         self,
         history: &History,
@@ -53,7 +53,7 @@ impl<'a> Known<'a> {
         now_ns: u64,
     ) -> Option<Recovered> {
         let pid: Token = self.pid.try_into().ok().filter(|_| history.knows(self.pid))?;
-        let kept = history.sessions().take(&pid, now_ns).unwrap_or_default();
+        let kept = history.sessions().take(&pid, now_ns)?;
         let joined: Vec<u64> = kept.iter().filter_map(|room| json::decimal(room)).collect();
         let rooms: &[u64] = if joined.is_empty() { &[first] } else { &joined };
         let rooms: Vec<Room> = rooms.iter().map(|&room| namespace.within(room)).collect();

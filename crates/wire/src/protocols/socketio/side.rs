@@ -108,7 +108,7 @@ impl Side {
             }
             (b'3', _) => {
                 self.heartbeat.handle_pong(now_ns)?;
-                self.app.touch(out);
+                self.app.touch(out, self.heartbeat.alive_until_ns());
             }
             (b'4', Service::Engine) => {
                 out.text(&[text]);
@@ -116,6 +116,10 @@ impl Side {
             }
             (b'4', Service::Socket) => {
                 self.app.handle_text(data, out, on)?;
+                // A connect: its first pong may come later than sessions are kept.
+                if data.starts_with(b"0") {
+                    self.app.touch(out, self.heartbeat.alive_until_ns());
+                }
                 self.greet_ns = now_ns + GREETING_DELAY_NS;
                 if self.app.is_connected() {
                     self.connect_by_ns = None;
