@@ -419,6 +419,24 @@ fn recovered_sessions_keep_their_rooms() {
 }
 
 #[test]
+fn recovered_sessions_stay_out_of_rooms_left() {
+    let copy = |n: u32| format!(r#"42["broadcast",{n},"{n}"]"#);
+    let moves = [r#"42["join","a"]"#, r#"42["leave","a"]"#];
+    for (moves, hears) in [(&moves[..0], true), (&moves[..], false)] {
+        let mut world = keeping();
+        let [first, other] = [(); 2].map(|()| open(&mut world, "x"));
+        let heard = talk(&mut world, first, &[&["40"][..], moves].concat());
+        world.abort(first);
+        talk(&mut world, other, &["40", r#"42["broadcast",1]"#]);
+        let back = open(&mut world, "x");
+        let missed = talk(&mut world, back, &[&again(&heard[0], 0)]).split_off(1);
+        talk(&mut world, other, &[r#"42["broadcast",2]"#]);
+        let all = [missed, said(&world.take(back))].concat();
+        assert_eq!(all, if hears { vec![copy(1), copy(2)] } else { vec![] }, "{moves:?}");
+    }
+}
+
+#[test]
 fn websockets_that_do_not_take_over() {
     let mut world = world();
     for messages in [&["5"][..], &["2"], &["42[\"message\"]"], &["2probe", "2probe"], &["2probe", "6"]] {

@@ -135,7 +135,7 @@ impl App {
     /// Keeps the rooms of a namespace that the session has joined, for its client to come back to.
     fn remember(&self, at: usize, out: &impl PacketOutput) {
         if let (Some(pids), Some((history, now_ns))) = (&self.pids, out.history()) {
-            recovery::keep(&history, &pids[at], self.places.joined(at), now_ns);
+            recovery::keep(&history, &pids[at], self.places.kept(at), now_ns);
         }
     }
 
@@ -303,11 +303,9 @@ impl App {
                         let (first, of) = (self.places.first(at), room(Version::V4, namespace));
                         let recovered =
                             Known::asked(auth).and_then(|known| known.recover(&history, of, first, now_ns));
-                        let Recovered { pid, joined, missed } =
+                        let Recovered { pid, kept, missed } =
                             recovered.unwrap_or_else(|| Recovered::nothing(history.token(&sid)));
-                        for room in joined {
-                            self.places.join(at, room);
-                        }
+                        self.places.restore(at, &kept);
                         self.pids.get_or_insert_default()[at] = pid;
                         self.remember(at, out);
                         let ids: [&[u8]; 5] = [br#"{"sid":""#, &sid, br#"","pid":""#, &pid, br#""}"#];

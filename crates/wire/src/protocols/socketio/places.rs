@@ -7,8 +7,10 @@
 
 /// Rooms that one session may have joined besides the first of each namespace.
 const FURTHER_MAX: usize = 256;
+/// The first room of a session that has left all, in place of a room: no name comes to it.
+pub(super) const NOWHERE: u64 = u64::MAX;
 
-/// A session's rooms in each namespace; 0 if in none.
+/// A session's rooms in each namespace.
 #[derive(Debug)]
 pub(super) struct Places<const NAMESPACES: usize> {
     first: [u64; NAMESPACES],
@@ -41,12 +43,27 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
     pub(super) fn all(&self, at: usize) -> impl Iterator<Item = u64> + '_ {
         let further = self.further.iter().flat_map(|further| further.iter());
         let further = further.filter(move |(of, _)| *of == at).map(|&(_, room)| room);
-        std::iter::once(self.first[at]).chain(further)
+        as_room(self.first[at]).into_iter().chain(further)
     }
 
     /// The rooms of a namespace that it has joined.
-    pub(super) fn joined(&self, at: usize) -> impl Iterator<Item = u64> + '_ {
+    fn joined(&self, at: usize) -> impl Iterator<Item = u64> + '_ {
         self.all(at).filter(move |_| self.has_joined[at])
+    }
+
+    /// The rooms of a namespace to be restored: [`NOWHERE`] if it has left all that it had joined, and none
+    /// if it is in that of its URL.
+    pub(super) fn kept(&self, at: usize) -> impl Iterator<Item = u64> + '_ {
+        let first = self.first[at];
+        self.joined(at).chain((first == NOWHERE).then_some(first))
+    }
+
+    /// Restores the rooms that were [`kept`](Self::kept).
+    pub(super) fn restore(&mut self, at: usize, kept: &[u64]) {
+        for &room in kept {
+            self.join(at, room);
+        }
+        self.has_joined[at] &= self.first[at] != NOWHERE;
     }
 
     /// Returns whether it has joined a room.
@@ -59,7 +76,7 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
         if !std::mem::replace(&mut self.has_joined[at], true) {
             let left = std::mem::replace(&mut self.first[at], room);
             // The room of the URL is where one is that has said nothing: the first join ends that.
-            return Some(Move { left: Some(left), joined: Some(room) });
+            return Some(Move { left: as_room(left), joined: Some(room) });
         }
         if self.is_in(at, room) {
             return Some(Move::default());
@@ -84,11 +101,15 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
             // The one it was in longest becomes the first: it is where what names no room is said.
             self.first[at] = further.remove(place).1;
         } else {
-            (self.first[at], self.has_joined[at]) = (0, false);
-            return Move { left, joined: Some(0) };
+            (self.first[at], self.has_joined[at]) = (NOWHERE, false);
         }
         Move { left, joined: None }
     }
+}
+
+/// The room, unless it is [`NOWHERE`].
+fn as_room(room: u64) -> Option<u64> {
+    Some(room).filter(|&room| room != NOWHERE)
 }
 
 #[cfg(test)]
@@ -107,8 +128,28 @@ mod tests {
         assert_eq!((places.is_in(1, 1), places.is_in(1, 2)), (false, true));
         assert_eq!(places.leave(0, 1), Move { left: Some(1), joined: None });
         assert_eq!((places.first(0), places.leave(0, 1)), (2, Move::default()));
-        assert_eq!(places.leave(0, 2), Move { left: Some(2), joined: Some(0) });
-        assert_eq!(places.all(1).collect::<Vec<u64>>(), [2]);
+        assert_eq!(places.leave(0, 2), Move { left: Some(2), joined: None });
+        assert_eq!([0, 1].map(|at| places.all(at).collect::<Vec<u64>>()), [vec![], vec![2]]);
+        assert_eq!(places.join(0, 1), Some(Move { left: None, joined: Some(1) }));
+    }
+
+    #[test]
+    fn restored_sessions_are_where_they_were() {
+        let mut places = Places::<1>::new(7);
+        let restored = |places: &Places<1>| {
+            let kept: Vec<u64> = places.kept(0).collect();
+            let mut restored = Places::<1>::new(7);
+            restored.restore(0, &kept);
+            let rooms: Vec<u64> = restored.all(0).collect();
+            (rooms, restored.has_joined[0])
+        };
+        assert_eq!(restored(&places), (vec![7], false));
+        places.join(0, 1);
+        places.join(0, 2);
+        assert_eq!(restored(&places), (vec![1, 2], true));
+        places.leave(0, 1);
+        places.leave(0, 2);
+        assert_eq!(restored(&places), (vec![], false));
     }
 
     #[test]

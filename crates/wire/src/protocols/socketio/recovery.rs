@@ -1,6 +1,7 @@
 //! Connection state recovery (socket.io 4.6), on the server's side: the rooms of a session whose client comes
 //! back, and what was said there meanwhile.
 
+use super::places::NOWHERE;
 use super::sid::SID_CHARS;
 use crate::history::{History, Message};
 use crate::json;
@@ -18,15 +19,15 @@ pub(super) struct Known<'a> {
 /// A session that goes on.
 pub(super) struct Recovered {
     pub(super) pid: Token,
-    /// The rooms that it had joined.
-    pub(super) joined: Vec<u64>,
+    /// The rooms that were kept of it ([`Places::kept`](super::places::Places::kept)).
+    pub(super) kept: Vec<u64>,
     pub(super) missed: Vec<Message>,
 }
 
 impl Recovered {
     /// A session of which nothing is known.
     pub(super) fn nothing(pid: Token) -> Recovered {
-        Recovered { pid, joined: Vec::new(), missed: Vec::new() }
+        Recovered { pid, kept: Vec::new(), missed: Vec::new() }
     }
 }
 
@@ -54,16 +55,17 @@ impl<'a> Known<'a> {
     ) -> Option<Recovered> {
         let pid: Token = self.pid.try_into().ok().filter(|_| history.knows(self.pid))?;
         let kept = history.sessions().take(&pid, now_ns)?;
-        let joined: Vec<u64> = kept.iter().filter_map(|room| json::decimal(room)).collect();
-        let rooms: &[u64] = if joined.is_empty() { &[first] } else { &joined };
-        let rooms: Vec<Room> = rooms.iter().map(|&room| namespace.within(room)).collect();
+        let kept: Vec<u64> = kept.iter().filter_map(|room| json::decimal(room)).collect();
+        let rooms: &[u64] = if kept.is_empty() { &[first] } else { &kept };
+        let rooms = rooms.iter().filter(|&&room| room != NOWHERE);
+        let rooms: Vec<Room> = rooms.map(|&room| namespace.within(room)).collect();
         let missed = history.after(&rooms, self.offset, now_ns)?.messages;
-        Some(Recovered { pid, joined, missed })
+        Some(Recovered { pid, kept, missed })
     }
 }
 
-/// Keeps the rooms that a session has joined.
-pub(super) fn keep(history: &History, pid: &Token, joined: impl Iterator<Item = u64>, now_ns: u64) {
-    let joined: Vec<Box<[u8]>> = joined.map(|room| room.to_string().into_bytes().into()).collect();
-    history.sessions().keep(pid, joined, now_ns);
+/// Keeps the rooms of a session.
+pub(super) fn keep(history: &History, pid: &Token, kept: impl Iterator<Item = u64>, now_ns: u64) {
+    let kept: Vec<Box<[u8]>> = kept.map(|room| room.to_string().into_bytes().into()).collect();
+    history.sessions().keep(pid, kept, now_ns);
 }
