@@ -99,6 +99,11 @@ impl Connection {
         self.link.unsent_bytes() > UNREAD_ABOVE_BYTES || self.session.waiting_bytes() > UNREAD_ABOVE_BYTES
     }
 
+    /// Returns whether its session follows a reader that has not taken what was sent to it.
+    fn is_followed_behind(&self) -> bool {
+        self.link.unsent_bytes() > 0 && self.session.follows_reader()
+    }
+
     /// Books the bytes that wait for the windows of HTTP/2.
     pub(crate) fn book_windowed(&mut self, held: &Held) {
         let bytes = self.session.all_unsent_bytes();
@@ -123,10 +128,11 @@ impl Connection {
         self.faults.as_ref().is_some_and(|client| client.silent)
     }
 
-    /// The time when the session has something to do: none once nothing may be added to the output.
+    /// The time when the session has something to do: none once nothing may be added to the output. A reader
+    /// that is behind is followed when it has caught up (`handle_drained`).
     pub(crate) fn session_timeout_ns(&self) -> Option<u64> {
         let is_over = self.is_silent() || matches!(self.phase, Phase::Closing | Phase::Lingering);
-        if is_over { None } else { self.session.poll_timeout() }
+        if is_over || self.is_followed_behind() { None } else { self.session.poll_timeout() }
     }
 
     /// Handles that a request was answered, or that a session was asked to answer it. A connection without

@@ -311,7 +311,9 @@ impl Worker {
     fn arm(&mut self, key: usize) {
         let token = self.token_of(key);
         let connection = &mut self.connections[key];
-        let next_ns = connection.deadline_ns.min(connection.session_timeout_ns().unwrap_or(NEVER_NS));
+        // Not in this turn again: a session that always has more to say would keep all others from theirs.
+        let wake_ns = connection.session_timeout_ns().map_or(NEVER_NS, |at_ns| at_ns.max(self.now_ns + 1));
+        let next_ns = connection.deadline_ns.min(wake_ns);
         // A later deadline needs no entry: the one that is there comes up first, finds nothing due, and
         // arms again.
         if next_ns < connection.timer_ns {

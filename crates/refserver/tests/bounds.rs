@@ -144,6 +144,23 @@ fn endless_streams_wait_for_their_reader() {
     server.finish();
 }
 
+#[test]
+fn endless_messages_wait_for_their_reader() {
+    let server = Running::with(|_| {});
+    let (mut scraper, mut client) = (server.connect(), server.connect());
+    let target = format!("GET /stream?gap=0s&events=4294967296&bytes={MIB} HTTP");
+    client.write_all(upgrade_request().replacen("GET /ws HTTP", &target, 1).as_bytes()).unwrap();
+    assert!(read_head(&mut client).starts_with("HTTP/1.1 101 "));
+    client.write_all(&frame(TEXT, b"tea?")).unwrap();
+    for number in 0..64 {
+        let (_, event) = read_frame(&mut client);
+        assert!(event.starts_with(format!(r#"{{"n":{number},"#).as_bytes()) && event.len() > MIB);
+        let held = metric(&metrics(&mut scraper), "throng_serve_backlog_bytes");
+        assert!(held <= 2 * MIB as u64, "{held}");
+    }
+    server.finish();
+}
+
 /// A frame of HTTP/2 (RFC 9113 §4.1).
 fn http2_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = &(payload.len() as u32).to_be_bytes()[1..];

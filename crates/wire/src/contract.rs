@@ -350,6 +350,11 @@ pub(crate) trait ServerProtocol: Sized {
         Ok(())
     }
 
+    /// Returns whether the reader sets the pace: it is not woken while bytes wait to be sent to it.
+    fn follows_reader(&self) -> bool {
+        false
+    }
+
     /// The question to a session: before the 101, which then waits for the answer, or once
     /// [`ServerEvent::Asked`](crate::event::ServerEvent::Asked) has said that there is something.
     fn take_request(&mut self) -> Option<SessionHead<<Self::Session as ServerSession>::Question>> {

@@ -194,10 +194,10 @@ impl fmt::Display for WrongResponse {
     }
 }
 
-/// The progress of an answer that comes in pieces (http, http2).
+/// The progress of an answer that comes in pieces (http, http2, ws-stream).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// The answer's head has arrived, with a good status.
+    /// The answer's head has arrived, with a good status; over a WebSocket, its first message.
     Begun {
         /// The stamp of its request.
         stamp: Stamp,
@@ -209,7 +209,7 @@ pub enum Progress {
         /// True if the event's number is not above those before it.
         is_misordered: bool,
     },
-    /// A piece behind its end mark.
+    /// A piece behind its end mark; over a WebSocket, perhaps behind the whole answer.
     AfterEnd,
     /// The answer is complete; its [`Message`](Event::Message) follows.
     Ended {
@@ -327,7 +327,7 @@ pub enum Event {
     Rejected(Rejection),
     /// The next answer is not as expected (http). It is still an answer: its `Message` follows.
     WrongResponse(WrongResponse),
-    /// An answer that comes in pieces has come on (http, http2). One whose connection ends first is a
+    /// An answer that comes in pieces has come on (http, http2, ws-stream). One whose connection ends first is a
     /// [`RequestOutcome::Dropped`](crate::RequestOutcome::Dropped), one whose stream fails a
     /// [`RequestOutcome::Failed`](crate::RequestOutcome::Failed).
     Progress {
@@ -336,7 +336,7 @@ pub enum Event {
         /// How far it has come.
         progress: Progress,
     },
-    /// The connection is of no further use, but the session goes on over another (http).
+    /// The connection is of no further use, but the session goes on over another (http, ws-stream).
     Broken(Failure),
     /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.
     Closed {

@@ -47,7 +47,8 @@ pub struct Facts {
     pub is_bare: bool,
     /// True if any message, text or binary, comes back as it is.
     pub takes_anything: bool,
-    /// True if there is no WebSocket at all: a message is a request, and the answer to it is its echo.
+    /// True if a message is a request, and the answer to it is its echo: over a WebSocket, one that comes in
+    /// pieces.
     pub is_plain_http: bool,
     /// The protocol TLS has to agree on for it (RFC 7301); `None`: nothing.
     pub alpn: Option<&'static str>,

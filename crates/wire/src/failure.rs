@@ -106,6 +106,8 @@ pub enum Failure {
     Silent,
     /// The peer closed the byte stream of a WebSocket without a close frame.
     Eof,
+    /// The peer closed a WebSocket with this code in the midst of an answer.
+    Closed(u16),
     /// The server closed the connection before an HTTP answer was whole.
     EofBeforeAnswer,
 }
@@ -230,6 +232,7 @@ impl Failure {
             Failure::BadMessage => "bad_message",
             Failure::HeartbeatTimeout => "heartbeat_timeout",
             Failure::Silent => "silent",
+            Failure::Closed(_) => "closed",
             Failure::Eof | Failure::EofBeforeAnswer => "eof",
         }
     }
@@ -297,6 +300,7 @@ impl fmt::Display for Failure {
             Failure::HeartbeatTimeout => f.write_str("the server has missed a heartbeat"),
             Failure::Silent => f.write_str("the client has been silent for too long"),
             Failure::Eof => f.write_str("the peer closed without a close handshake"),
+            Failure::Closed(code) => write!(f, "the server closed the session with code {code}"),
             Failure::EofBeforeAnswer => {
                 f.write_str("the server closed the connection before its answer was whole")
             }

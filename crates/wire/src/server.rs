@@ -189,6 +189,11 @@ impl Server {
         }
     }
 
+    /// Returns whether the dialect is not to be woken while bytes wait to be sent to the client.
+    pub fn follows_reader(&self) -> bool {
+        matches!(&self.state, State::Open(session) if session.dialect.follows_reader())
+    }
+
     /// A request that [`ServerEvent::Asked`] announced, and the stream of HTTP/2 that it came on, or 0: once
     /// for each, and not if the connection has failed since.
     pub fn take_request(&mut self) -> Option<(u32, SessionRequest)> {

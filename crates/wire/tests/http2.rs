@@ -13,8 +13,8 @@ use crate::common::{options, stamp};
 #[derive(Default)]
 pub(crate) struct Streams {
     pub(crate) out: Vec<u8>,
-    opened: u32,
-    closed: u32,
+    pub(crate) opened: u32,
+    pub(crate) closed: u32,
     pub(crate) request_outcomes: Vec<(u32, RequestOutcome)>,
 }
 

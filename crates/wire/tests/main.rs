@@ -38,3 +38,4 @@ mod sockjs_sessions;
 mod sse;
 mod tunnel;
 mod visits;
+mod ws_stream;

@@ -194,6 +194,12 @@ impl<'a> Booking<'a> {
             }
             return;
         }
+        // Over a WebSocket, the answer may be closed by then.
+        if progress == Progress::AfterEnd && step.number(request).is_some() {
+            meter.counts.after_end += 1;
+            meter.last_arrival_ns = *now_ns;
+            return;
+        }
         let Some(streamed) = streams.get_mut(*client, request) else { return };
         match progress {
             Progress::Event { tokens, is_misordered } => {
@@ -204,8 +210,7 @@ impl<'a> Booking<'a> {
                     meter.tail.tokens += u64::from(tokens);
                 }
             }
-            Progress::AfterEnd => meter.counts.after_end += 1,
-            Progress::Begun { .. } | Progress::Ended { is_marked: true } => {}
+            Progress::Begun { .. } | Progress::AfterEnd | Progress::Ended { is_marked: true } => {}
             Progress::Ended { is_marked: false } => meter.counts.unmarked += 1,
         }
         if matches!(progress, Progress::Ended { .. }) {

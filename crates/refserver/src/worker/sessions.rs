@@ -373,6 +373,9 @@ impl Worker {
         for token in sessions.collect::<Vec<u64>>() {
             self.wake_session(token);
         }
+        if self.connections.get(key).is_some_and(|connection| connection.session.follows_reader()) {
+            self.arm(key);
+        }
     }
 
     /// The same of streams whose windows have grown.

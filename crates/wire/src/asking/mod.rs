@@ -1,4 +1,4 @@
-//! Plain requests and checks of their answers: whichever version of HTTP carries them.
+//! Requests and checks of their answers: whichever version of HTTP, or WebSocket, carries them.
 
 mod answer;
 mod options;

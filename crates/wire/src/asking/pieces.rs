@@ -1,9 +1,9 @@
 //! An answer that comes in pieces, as it comes in.
 //!
 //! ```text
-//! idle --a head with a good status--> open --data--> open: an event for each piece
+//! idle --a head with a good status, or a first message--> open --data, a message--> open: an event for each piece
 //! open --the end mark--> marked --data--> marked: whatever comes is behind the end
-//! open, marked --the end of the body, or of the connection--> idle
+//! open, marked --the end of the body, or of the connection; over a WebSocket, the mark itself--> idle
 //! ```
 
 use std::borrow::Cow;
@@ -124,6 +124,11 @@ impl Pieces {
         self.state != State::Idle
     }
 
+    /// Returns whether its end mark is in.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.state == State::Marked
+    }
+
     /// The head of a good answer to this request is in. A body that is encoded is a wrong one: its reads are
     /// its pieces.
     pub(crate) fn begin(&mut self, kind: BodyKind, stamp: Stamp, on: &mut impl ProtocolHandler) {
@@ -175,6 +180,18 @@ impl Pieces {
             }
         }
         Ok(())
+    }
+
+    /// A message of a WebSocket is in, which is an event whatever it holds.
+    pub(crate) fn handle_message(
+        &mut self,
+        rules: &PieceRules,
+        message: &[u8],
+        on: &mut impl ProtocolHandler,
+    ) {
+        if let Some(progress) = judge(rules, &mut self.state, &mut self.latest, b"", message) {
+            tell(on, self.request, progress);
+        }
     }
 
     /// The answer is whole: a last line need not have an end.

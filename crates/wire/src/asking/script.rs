@@ -70,6 +70,11 @@ impl ScriptedAnswer {
         Some(ScriptedAnswer { script, next: 0, start_ns: 0, is_over: false })
     }
 
+    /// Returns whether a query makes sense.
+    pub(crate) fn is_sound(target: &str) -> bool {
+        Script::parse(target, 0).is_some()
+    }
+
     /// The form of its events.
     pub(crate) fn form(&self) -> StreamForm {
         self.script.form

@@ -15,6 +15,7 @@ macro_rules! protocols {
             Socketio: socketio, by Socketio;
             Graphql: graphql, by Graphql;
             Sse: sse, by Sse;
+            WsStream: ws_stream, by WsStream;
         }
     };
 }
@@ -28,3 +29,4 @@ pub(crate) mod plain;
 pub(crate) mod socketio;
 pub(crate) mod sockjs;
 pub(crate) mod sse;
+pub(crate) mod ws_stream;

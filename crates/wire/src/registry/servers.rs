@@ -114,17 +114,29 @@ impl ServerState {
         of_any!(self, server => server.poll_timeout())
     }
 
+    pub(crate) fn follows_reader(&self) -> bool {
+        of_any!(self, server => server.follows_reader())
+    }
+
     pub(crate) fn handle_timeout<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
         of_any!(self, server => server.handle_timeout(link))
     }
 }
 
-/// The paths of its streamed answers: its own, and the one at which clients of OpenAI's API ask.
+/// The paths of its streamed answers: its own, also over a WebSocket, and the one at which clients of OpenAI's API ask.
 const STREAMS: [&str; 2] = ["/stream", "/v1/chat/completions"];
 /// The path where a server takes any body.
 const UPLOAD: &str = "/upload";
 /// The path of its metrics.
 const METRICS: &str = "/metrics";
+
+/// The dialect that an upgrade at this path is to.
+pub(crate) fn dialect_of_upgrade(cfg: &ServerConfig, path: &str) -> DialectId {
+    match path == STREAMS[0] {
+        true => DialectId::WsStream,
+        false => cfg.dialect.map_or_else(|| DialectId::at(path), DialectId::group),
+    }
+}
 
 /// The answer to a request that is no upgrade, once its body is in: the answer of the protocol at its path,
 /// or an empty page.

@@ -1,12 +1,11 @@
 //! A connection whose upgrade is asked for, and then granted.
 
-use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
-use crate::registry::servers::ServerState;
+use crate::registry::servers::{ServerState, dialect_of_upgrade};
 use crate::registry::sessions::SessionRequest;
 use crate::server_config::ServerConfig;
 use crate::ws::receiver::{Incoming, Receiver};
@@ -32,7 +31,7 @@ pub(super) struct Session {
 impl Upgrade {
     /// Grants a request its upgrade, or returns the HTTP status to refuse it with.
     pub(super) fn judge(request: &Request<'_>, cfg: &ServerConfig) -> Result<Upgrade, u16> {
-        let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
+        let id = dialect_of_upgrade(cfg, request.path());
         let facts = id.facts();
         let terms =
             Terms { origins: &cfg.origins, origin_refusal: facts.origin_refusal, deflate: cfg.deflate };

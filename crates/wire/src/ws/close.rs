@@ -6,6 +6,11 @@ use crate::failure::Reason;
 /// A close frame without a code is reported as this (§7.1.5).
 pub const NO_CODE: u16 = 1005;
 
+/// The purpose of the connection is fulfilled (§7.4.1).
+pub const NORMAL: u16 = 1000;
+/// The peer has done what the endpoint does not allow (§7.4.1).
+pub const POLICY: u16 = 1008;
+
 /// The code in a close frame's payload, [`NO_CODE`] for an empty one.
 pub fn parse(payload: &[u8]) -> Result<u16, Reason> {
     let Some((code, reason)) = payload.split_first_chunk::<2>() else {

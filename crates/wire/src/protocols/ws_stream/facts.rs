@@ -1,0 +1,12 @@
+//! Facts of answers that come in pieces over a WebSocket.
+
+use crate::facts::{Facts, Form};
+
+pub(super) static FACTS: Facts = Facts {
+    name: "ws-stream",
+    protocol: "ws-stream",
+    form: Form::Raw,
+    can_broadcast: false,
+    is_plain_http: true,
+    ..Facts::USUAL
+};
