@@ -90,6 +90,7 @@ mod shapes;
 mod shootout;
 mod steps;
 mod streams;
+mod streams_over_websockets;
 mod stuck;
 mod target_walls;
 mod targets;

@@ -20,7 +20,7 @@ type Case = (&'static str, fn(&mut Peer));
 const CHUNKED: &str = "200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked";
 
 /// Runs `throng stream` with these flags, in JSON.
-fn stream(url: &str, flags: &str) -> Outcome {
+pub(crate) fn stream(url: &str, flags: &str) -> Outcome {
     run(
         throng(["stream", url, "--format", "json", "--no-preflight", "--no-store"])
             .args(flags.split_whitespace()),
@@ -29,7 +29,7 @@ fn stream(url: &str, flags: &str) -> Outcome {
 }
 
 /// The counts of these names.
-fn counts<const N: usize>(results: &Value, names: [&str; N]) -> [u64; N] {
+pub(crate) fn counts<const N: usize>(results: &Value, names: [&str; N]) -> [u64; N] {
     names.map(|name| sum_of(results, name))
 }
 
@@ -156,7 +156,7 @@ fn faults_in_nodes_journal_are_found() {
 }
 
 /// Journal of Node: faults planted so far, and how long its first events took.
-fn journal(address: SocketAddr) -> Value {
+pub(crate) fn journal(address: SocketAddr) -> Value {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(b"GET /journal HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -165,7 +165,7 @@ fn journal(address: SocketAddr) -> Value {
 }
 
 /// Count of a planted fault.
-fn of(journal: &Value, fault: &str) -> u64 {
+pub(crate) fn of(journal: &Value, fault: &str) -> u64 {
     journal["planted"][fault].as_u64().unwrap_or(0)
 }
 

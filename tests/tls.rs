@@ -91,6 +91,19 @@ fn a_trusted_certificate_is_accepted() {
     assert!(sum_of(&outcome.json(), "received") > 0, "{outcome}");
 }
 
+/// Answers over a WebSocket, each client's over several connections.
+#[test]
+fn streams_go_on_over_further_connections() {
+    let server = TlsServer::start("127.0.0.1", 2099);
+    let query = "events=5&gap=2ms&break=3:1%5&end=missing:2%5";
+    let url = format!("wss://127.0.0.1:{}/stream?{query}", server.server.address.port());
+    let mut command = throng(["stream", &url, "--body", "tea?", "--end", "[DONE]", "-c", "4", "-n", "40"]);
+    command.args(["--format", "json", "--ca", server.identity.certificate.to_str().unwrap()]);
+    let outcome = run(&mut command, RUN_MAX);
+    let found = ["received", "broken_off", "unmarked"].map(|count| sum_of(&outcome.json(), count));
+    assert_eq!(found, [32, 8, 8], "{outcome}");
+}
+
 #[test]
 fn an_unknown_issuer_is_refused_unless_told() {
     let server = TlsServer::start("127.0.0.1", 2099);

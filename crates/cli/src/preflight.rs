@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use engine::ProbeResult;
-use load::Plan;
+use load::{ClientSpec, Plan};
 use net::clock;
 use wire::{DialectId, Facts, HttpOptions};
 
@@ -70,7 +70,9 @@ struct Obstacle {
 /// Finds an obstacle to the load, if there is one.
 fn obstacle(plan: &Plan, is_http: bool, result: &ProbeResult) -> Option<Obstacle> {
     if plan.tls.is_none() && (result.failure.is_some() || result.status == Some(400)) && is_tls(result) {
-        let scheme = if is_http { "https" } else { "wss" };
+        let ClientSpec { dialect, of_dialect, .. } = &plan.client_spec;
+        let is_of_requests = is_http && dialect.is_over_requests(&of_dialect.settings);
+        let scheme = if is_of_requests { "https" } else { "wss" };
         let text = format!("the server speaks TLS on this port: use {scheme}://");
         return Some(Obstacle { key: "speaks_tls".to_owned(), text });
     }

@@ -10,7 +10,7 @@ pub(crate) use self::api::Api;
 use crate::exit::Failure;
 
 /// The help of the flag with the end mark, whose brackets would be a link in a comment.
-const END: &str = "The mark of a whole answer, which must be its last event: its data ([DONE]), event:NAME, or a JSON pointer with or without its value (/done=true)";
+const END: &str = "The mark of a whole answer, which must be its last event: its data ([DONE]), event:NAME, or a JSON pointer with or without its value (/done=true); over a WebSocket, it has to be given";
 /// The model and the prompt where nobody says others.
 const MODEL: &str = "default";
 const PROMPT: &str = "Count from 1 to 100.";

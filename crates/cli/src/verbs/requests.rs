@@ -138,11 +138,15 @@ impl RequestArgs {
         options: HttpOptions,
         adjust: impl FnOnce(&mut Plan),
     ) -> Result<Exit, Failure> {
-        let dialect = self.dialect();
-        self.refuse_what_http_lacks(scenario, dialect)?;
+        let is_over_websocket = options.stream.is_some() && self.is_for_websockets();
+        let dialect = self.dialect(is_over_websocket);
+        match is_over_websocket {
+            true => self.refuse_what_websockets_lack()?,
+            false => self.refuse_what_http_lacks(scenario, dialect)?,
+        }
         let course = self.course(options.pipelining)?;
         let host = self.take_headers_of_our_own();
-        let target = self.target(own_path)?;
+        let target = self.target(own_path, is_over_websocket)?;
         let mut plan = self.plan(&target, dialect, host, options)?;
         adjust(&mut plan);
         let args = &self.run;
@@ -190,9 +194,23 @@ impl RequestArgs {
         Ok(plan)
     }
 
-    /// The dialect of its clients.
-    fn dialect(&self) -> DialectId {
-        if self.run.over_http2 { DialectId::Http2 } else { DialectId::Http }
+    /// The dialect of its clients: answers that come in pieces may do so over a WebSocket.
+    fn dialect(&self, is_over_websocket: bool) -> DialectId {
+        match (is_over_websocket, self.run.over_http2) {
+            (true, _) => DialectId::WsStream,
+            (false, true) => DialectId::Http2,
+            (false, false) => DialectId::Http,
+        }
+    }
+
+    /// Returns whether the URL is one of a WebSocket.
+    pub(crate) fn is_for_websockets(&self) -> bool {
+        self.has_scheme(&["ws://", "wss://"])
+    }
+
+    fn has_scheme(&self, schemes: &[&str]) -> bool {
+        let url = self.run.url.as_ref().map(|url| url.to_ascii_lowercase());
+        url.is_some_and(|url| schemes.iter().any(|scheme| url.starts_with(scheme)))
     }
 
     /// The body of the requests.
@@ -249,9 +267,10 @@ impl RequestArgs {
         Some(Warmup { clients, rule: LoadRule::Same(load) })
     }
 
-    fn target(&self, own_path: &str) -> Result<Target, Failure> {
+    fn target(&self, own_path: &str, is_over_websocket: bool) -> Result<Target, Failure> {
         if let Some(url) = &self.run.url
-            && !["http://", "https://"].iter().any(|scheme| url.to_ascii_lowercase().starts_with(scheme))
+            && !is_over_websocket
+            && !self.has_scheme(&["http://", "https://"])
         {
             let problem = format!("{:?}: expected something like http://127.0.0.1:8080/", secrets::url(url));
             return Err(Failure::usage("URL", problem));
@@ -263,20 +282,44 @@ impl RequestArgs {
 
     /// `Host` and `Connection` say what others flags and the URL say: the former is given back.
     fn take_headers_of_our_own(&mut self) -> Option<String> {
-        let mut host = None;
+        let (mut host, is_for_websockets) = (None, self.is_for_websockets());
         self.run.access.headers.retain(|(name, value)| match name.to_ascii_lowercase().as_str() {
             "host" => {
                 host = Some(value.reveal().to_owned());
                 false
             }
-            // HTTP/2 has no such header (RFC 9113, section 8.2.2): there it is left in, to be refused.
-            "connection" if !self.run.over_http2 => {
+            // HTTP/2 has no such header (RFC 9113, section 8.2.2), and an upgrade one of its own: there it is left in,
+            // to be refused.
+            "connection" if !self.run.over_http2 && !is_for_websockets => {
                 self.no_keep_alive |= value.reveal().eq_ignore_ascii_case("close");
                 false
             }
             _ => true,
         });
         host
+    }
+
+    fn refuse_what_websockets_lack(&self) -> Result<(), Failure> {
+        let RunArgs { dialect, payload_padding, data, text, over_http2, .. } = &self.run;
+        let foreign = [
+            (dialect.is_some(), "--protocol"),
+            (payload_padding.is_some(), "--payload-padding"),
+            (data.is_some(), "--payload-rows"),
+            (*text, "--text"),
+            (*over_http2, "--http2"),
+            (self.method.is_some(), "--method"),
+            (self.no_keep_alive, "--no-keep-alive"),
+            (self.expect_status != HttpOptions::default().expect_status, "--expect-status"),
+        ];
+        let of_dialects = self.run.dialect_args.given().map(|flag| format!("--{flag}"));
+        let foreign = foreign.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned());
+        match foreign.chain(of_dialects).next() {
+            Some(flag) => {
+                let problem = "is not for streams over a WebSocket: leave it out, or give an http:// URL";
+                Err(Failure::usage(&flag, problem))
+            }
+            None => Ok(()),
+        }
     }
 
     fn refuse_what_http_lacks(&self, scenario: Scenario, spoken: DialectId) -> Result<(), Failure> {

@@ -39,9 +39,9 @@ const JWT_SECRET: (&str, &str) = ("--jwt-secret", "THRONG_JWT_SECRET");
 /// apart: ?room=NAME in the URL, a topic, or parameters of the subscription; Socket.IO also has an event
 /// join. POST /publish/NAME tells a room from outside what its body says, which is JSON. With --login, there
 /// is a form at /login. GET / answers 200 with an empty body, POST / with the body that it gets, POST /upload
-/// takes any body, GET /stream comes event by event (throng docs streams), GET /metrics is for Prometheus
-/// (with --processes, each answer is of one of them, which its label process names). The server stops on
-/// Ctrl-C or SIGTERM.
+/// takes any body, /stream comes event by event, also over a WebSocket (throng docs streams), GET /metrics is
+/// for Prometheus (with --processes, each answer is of one of them, which its label process names). The server
+/// stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
 pub(crate) struct Serve {

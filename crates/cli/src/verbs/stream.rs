@@ -1,4 +1,4 @@
-//! `throng stream`: requests whose answers come in pieces.
+//! `throng stream`: requests, or messages, whose answers come in pieces.
 
 use clap::Args;
 use results::Scenario;
@@ -18,8 +18,8 @@ const OWN_PATH: &str = "/stream";
 /// Answers that come in pieces: first event, gaps, stalls, broken answers
 ///
 /// Each connection asks, reads the answer event by event, and asks again: server-sent events, lines of JSON
-/// or chunks of text, as language models, MCP servers and log tails answer. The load is that of throng http:
-/// closed by default, open with --rate.
+/// or chunks of text, as language models, MCP servers and log tails answer; or, with a ws:// URL, messages of a
+/// WebSocket. The load is that of throng http: closed by default, open with --rate.
 #[derive(Args)]
 #[command(mut_args(for_streams))]
 pub(crate) struct Stream {
@@ -35,6 +35,10 @@ fn for_streams(arg: clap::Arg) -> clap::Arg {
         "max_message" => {
             arg.help("The largest event accepted from the server [default: 16MiB]").help_heading("Requests")
         }
+        "url" => for_requests(arg)
+            .help("The server, e.g. http://127.0.0.1:8000/chat or ws://127.0.0.1:8000/chat [default: throng's own, started for this run]"),
+        // Of WebSockets, which may carry streams, too.
+        "compress" | "no_context_takeover" | "subprotocols" => arg,
         "app" => arg
             .help("An app's file with [stream], [[login]] and users; flags take precedence (throng docs streams)")
             .help_heading("Streams"),
@@ -54,14 +58,19 @@ impl Stream {
         let written = written.unwrap_or_default();
         let asked = self.asked.or(written.args);
         asked.check()?;
+        let is_for_websockets = self.requests.is_for_websockets();
+        if asked.api.is_some() && is_for_websockets {
+            let problem = "names an API over HTTP; over a WebSocket, --body is the message that asks, and --end the last one";
+            return Err(Failure::usage("--api", problem));
+        }
         let body = self.requests.body()?.or(written.body).or_else(|| asked.body());
         if let Some(api) = asked.api.filter(|_| !written.has_path) {
             api.complete(&mut self.requests.run.url);
         }
         let usual_method = if body.is_some() { "POST" } else { "GET" };
-        let method = self.requests.method.clone().or(written.method);
+        self.requests.method = self.requests.method.or(written.method);
         let options = HttpOptions {
-            method: method.unwrap_or_else(|| usual_method.to_owned()),
+            method: self.requests.method.clone().unwrap_or_else(|| usual_method.to_owned()),
             body: body.clone(),
             stream: Some(asked.options()),
             pipelining: self.requests.streams,
@@ -69,7 +78,10 @@ impl Stream {
         };
         let own_path = if written.has_path { "/" } else { OWN_PATH };
         self.requests.load(Scenario::Stream, own_path, options, |plan| {
-            asked.complete(&mut plan.client_spec.headers, body.as_deref());
+            // An upgrade has no body whose type could be named.
+            if !is_for_websockets {
+                asked.complete(&mut plan.client_spec.headers, body.as_deref());
+            }
         })
     }
 
