@@ -84,6 +84,7 @@ fn obstacle(plan: &Plan, is_http: bool, result: &ProbeResult) -> Option<Obstacle
     if let Some(other) = other_dialect(plan, result, &heard) {
         let dialect = plan.client_spec.dialect.name();
         let remedy = match &plan.client_spec.of_dialect.app {
+            _ if is_http => "throng stream asks over plain WebSockets alone: is the path right?".to_owned(),
             None => format!("pass --protocol {other}"),
             Some(_) => {
                 format!("is the URL right? The app's file has to be written for protocol = \"{other}\"")

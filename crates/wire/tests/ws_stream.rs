@@ -3,6 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
+use proptest::prelude::*;
 use wire::{
     BadOption, Client, Config, DialectId, EndMark, Event, Failure, HttpOptions, Kind, Progress, Reason,
     RequestOutcome, Role, Sending, ServerConfig, StreamForm, StreamOptions,
@@ -261,4 +262,79 @@ fn served_queries_are_checked() {
     // A fault is read by the answers that it is planted in.
     let faulty = "break=x:1%2";
     assert_eq!([0, 1].map(|answers| served_after(answers, faulty)), [Ok(()), Err(Failure::BadMessage)]);
+}
+
+/// A step of the driver or, while the connection stands, of the server.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Ask,
+    Hear(&'static [&'static str]),
+    Close(u16),
+    Break,
+    End,
+    Lose,
+}
+
+impl World {
+    /// Does a step, and connects anew where the client asks for it. Returns whether the client lives on.
+    fn does(&mut self, step: Step, asked: &mut u32) -> bool {
+        let lives = match step {
+            Step::Ask => {
+                self.send(*asked);
+                *asked += 1;
+                true
+            }
+            _ if self.io.closed > 0 => true,
+            Step::Hear(messages) => self.receive(&texts(messages)).is_ok(),
+            Step::Close(code) => self.receive(&close(code)).is_ok(),
+            Step::Break => self.receive(&plain(0xC1, b"x")).is_ok(),
+            Step::End => self.eof().is_ok(),
+            Step::Lose => self.client.handle_lost(&self.cfg, 0, 0, &mut self.io),
+        };
+        // The driver knows of an end that it has told the client of.
+        self.io.closed += u32::from(matches!(step, Step::End | Step::Lose));
+        if std::mem::take(&mut self.io.opened) > 0 {
+            self.io.closed = 0;
+            self.open();
+        }
+        lives && !self.events.iter().any(|event| matches!(event, Event::Closed { .. }))
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let heard: [&[&str]; 4] = [&["a"], &["[DONE]"], &["a", "[DONE]"], &["[DONE]", "[DONE]", "a"]];
+    let step = prop_oneof![
+        6 => Just(Step::Ask),
+        8 => (0..heard.len()).prop_map(move |at| Step::Hear(heard[at])),
+        2 => prop::sample::select(&[1000, 1011][..]).prop_map(Step::Close),
+        1 => Just(Step::Break),
+        1 => Just(Step::End),
+        1 => Just(Step::Lose),
+    ];
+    prop::collection::vec(step, 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn questions_end_once_and_in_order(steps in steps()) {
+        let (mut world, mut asked) = (World::new(to("[DONE]")), 0);
+        let lives = steps.into_iter().all(|step| world.does(step, &mut asked));
+        let answered = world.events.iter().filter_map(|event| match event {
+            Event::Message { stamp, .. } => Some(stamp.seq),
+            _ => None,
+        });
+        let dropped = world.io.request_outcomes.iter().filter_map(|(number, outcome)| match outcome {
+            RequestOutcome::Dropped => Some(*number),
+            _ => None,
+        });
+        let mut ended: Vec<u32> = answered.chain(dropped).collect();
+        ended.sort_unstable();
+        prop_assert_eq!(&ended, &(0..ended.len() as u32).collect::<Vec<_>>());
+        prop_assert!(ended.len() <= asked as usize);
+        // A client that lives waits for an answer over a connection that stands.
+        let is_connected = world.io.closed == 0;
+        prop_assert!(!lives || is_connected || ended.len() == asked as usize);
+    }
 }
