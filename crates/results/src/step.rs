@@ -149,15 +149,20 @@ impl Step {
         failed.max_by_key(|(_, error)| error.count).map(|(_, main)| main.example.as_str())
     }
 
-    /// Returns whether something still came when a long wait for what is missing ended: some of that may be
-    /// late, and not lost. Not told where anything went wrong, after which nobody waits for its answer.
+    /// Returns whether something still came when a long wait for what is missing ended, or the wait was shorter
+    /// than half of the messages took: some of that may be late, and not lost. Not told where anything went
+    /// wrong, after which nobody waits for its answer.
     pub fn is_cut_off(&self) -> bool {
         let load_end_ns = self.start_ns + self.duration_ns;
         let waited_ns = self.series.last().map_or(0, |last| last.t_ns.saturating_sub(load_end_ns));
         let waited = self.series.windows(2).filter(|pair| pair[0].t_ns >= load_end_ns).map(|pair| &pair[1]);
         let comes = waited.rev().take(SECONDS_OF_QUIET).any(|second| second.received > 0);
         let is_sound = self.counts.disconnects + self.counts.cut == 0 && self.errors.iter().next().is_none();
-        self.counts.missing > 0 && is_sound && waited_ns > CUT_OFF_WAIT_NS_MIN && comes
+        // Where most are missing, the median is of those that never came.
+        let is_typical = 2 * self.counts.missing < self.counts.due();
+        let took_ns = self.main_of_series().quantile_ns(0.5);
+        let is_hasty = !self.series.is_empty() && is_typical && waited_ns < took_ns;
+        self.counts.missing > 0 && is_sound && (is_hasty || waited_ns > CUT_OFF_WAIT_NS_MIN && comes)
     }
 
     /// Returns whether its load was over before anybody's CPU time could be told.

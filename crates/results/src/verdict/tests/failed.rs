@@ -1,6 +1,9 @@
 //! Broken standing limits: each is somebody's.
 
+use stats::Histogram;
+
 use super::*;
+use crate::Second;
 use crate::limit::{Counted, Figure, Limit, Requirement};
 
 /// The step with one standing limit broken, by ten of what it counts.
@@ -46,6 +49,23 @@ fn damaged_messages_are_wrong_before_missing() {
     };
     assert_eq!(damaged(12).as_deref(), Some("server.wrong"), "each came, damaged");
     assert_eq!(damaged(100).as_deref(), Some("server.left_out"), "most did not come");
+}
+
+#[test]
+fn hasty_waits_prove_no_loss() {
+    let key = |wait_ns: u64, took_ns: u64| {
+        let why = judged(|step| {
+            step.figures.delivery = Histogram::new();
+            step.figures.delivery.record_n_ns(took_ns, 5_000);
+            step.counts.missing = 12;
+            let t_ns = step.start_ns + step.duration_ns + wait_ns;
+            step.series = vec![Second { t_ns, ..Second::default() }];
+            step.standing = vec![LimitOutcome::of_text("missing==0")];
+        });
+        why.1.split(' ').next().map(str::to_owned)
+    };
+    assert_eq!(key(100 * MS, 500 * MS).as_deref(), Some("server.undelivered"));
+    assert_eq!(key(2_000 * MS, 500 * MS).as_deref(), Some("server.left_out"));
 }
 
 /// A storm of 300 clients, 100 of which were not back.
