@@ -87,11 +87,22 @@ fn chosen(run: &Run) -> Vec<Next> {
     if run.steps.iter().any(Step::was_interrupted) || run.steps.is_empty() {
         return Vec::new();
     }
-    let Some(grammar) = GRAMMAR.get() else { return Vec::new() };
-    // Flags may exclude each other in ways that no rule knows: a proposal that is refused is worse than none.
-    let is_taken = |words: &Vec<String>| grammar().try_get_matches_from(words).is_ok();
-    let is_taken = |next: &Next| next.words.as_ref().is_none_or(is_taken);
-    RULES.iter().filter_map(|rule| rule(run, &conclusion)).filter(is_taken).take(SHOWN_MAX).collect()
+    let mut chosen: Vec<Next> = Vec::new();
+    for next in RULES.iter().filter_map(|rule| rule(run, &conclusion)) {
+        // Two rules may come to one command: whoever types it has done both.
+        let is_there = chosen.iter().any(|other| other.words.is_some() && other.words == next.words);
+        if !is_there && next.words.as_ref().is_none_or(is_taken) {
+            chosen.push(next);
+        }
+    }
+    chosen.truncate(SHOWN_MAX);
+    chosen
+}
+
+/// Returns whether the command line takes these words. Flags may exclude each other in ways that no rule
+/// knows: a proposal that is refused is worse than none.
+fn is_taken(words: &Vec<String>) -> bool {
+    GRAMMAR.get().is_some_and(|grammar| grammar().try_get_matches_from(words).is_ok())
 }
 
 /// The run's command line, to be changed by the names that its verb's flags have.
@@ -233,19 +244,33 @@ fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
         |text: &str| ["HTTP 401", "HTTP 403", "unauthorized"].iter().any(|word| text.contains(word));
     let mut errors = run.steps.iter().flat_map(|step| step.errors.iter());
     errors.find(|(_, error)| is_refusal(&error.example))?;
-    let what = "log in as users do: -H, --token, or [[login]] in an app file, which this writes:";
-    let words = vec![run.command.first()?.clone(), "init".to_owned()];
-    Some(Next { key: "log_in", what: what.into(), words: Some(words) })
+    let (key, what) = ("log_in", "log in as users do: -H, --token");
+    if run.scenario == Scenario::Http {
+        return Some(Next { key, what: what.into(), words: None });
+    }
+    // By the name that the verb knows the file's kind by: of streams the scenario's, of most the protocol's.
+    let program = run.command.first()?;
+    let names = [run.scenario.name(), &run.dialect, "plain"];
+    let words = names.map(|from| [program, "init", "--from", from].map(str::to_owned).to_vec());
+    let what = format!("{what}, or [[login]] in an app file, which this writes:");
+    Some(Next { key, what, words: words.into_iter().find(is_taken) })
 }
 
 /// A server that is gone answers no search either.
 fn restart_server(run: &Run, _: &Conclusion) -> Option<Next> {
-    has_ended(run).then_some(())?;
+    matches!(cause(run)?, Cause::ServerEnded { .. } | Cause::ServerEndedConnecting).then_some(())?;
     Some(Line::of(run)?.to("restart_server", "see why the server ended, start it again, and repeat:"))
 }
 
-fn has_ended(run: &Run) -> bool {
-    matches!(cause(run), Some(Cause::ServerEnded { .. } | Cause::ServerEndedConnecting))
+/// Returns whether the server takes nobody, as it is: fewer clients would fare no better.
+fn takes_nobody(run: &Run) -> bool {
+    let takes_none = |cause: &Cause| {
+        matches!(
+            cause,
+            Cause::ServerEnded { .. } | Cause::ServerEndedConnecting | Cause::ServerTookNone { .. }
+        )
+    };
+    cause(run).is_some_and(takes_none)
 }
 
 fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
@@ -319,11 +344,13 @@ fn repeat_whole(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(Line::of(run)?.to("repeat_whole", "mend that, and repeat:"))
 }
 
-/// The cause names the remedy where the generator ran out of ports, files or memory.
+/// The cause names the remedy where the generator ran out of ports, files, memory or connections.
 fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
     let found = conclusion.breaks.cause.as_ref()?;
     let what = match (found.bottleneck, &found.cause) {
-        (_, Cause::GeneratorRanOut { .. } | Cause::GeneratorBroke { .. }) => return None,
+        (_, Cause::GeneratorRanOut { .. } | Cause::GeneratorPool { .. } | Cause::GeneratorBroke { .. }) => {
+            return None;
+        }
         (Bottleneck::Machine, _) => "stop what else runs here, or give the generator a machine of its own:",
         (Bottleneck::Generator, _) => "give the generator a machine of its own:",
         _ => return None,
@@ -339,7 +366,7 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_of_rate = losses(run).iter().any(|loss| {
         matches!(loss, Loss::Rate { .. } | Loss::Kept { .. } | Loss::Queued { .. } | Loss::Limit { .. })
     });
-    let is_answered = has_ended(run) || run.verdict.capacity.is_some();
+    let is_answered = takes_nobody(run) || run.verdict.capacity.is_some();
     if conclusion.status() != Status::Failed || !is_shared || !is_of_rate || is_answered {
         return None;
     }
@@ -359,7 +386,7 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 /// from half.
 fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_answered =
-        has_ended(run) || run.verdict.capacity.is_some() || ask_for_less(run, conclusion).is_some();
+        takes_nobody(run) || run.verdict.capacity.is_some() || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
         return None;
     }
@@ -380,7 +407,7 @@ fn searching(run: &Run, from: u64) -> Option<Line> {
 
 fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let clients = failed(run)?.clients;
-    let is_answered = has_ended(run) || ask_for_less(run, conclusion).is_some();
+    let is_answered = takes_nobody(run) || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || has_steps(run) || is_answered || clients < 2 {
         return None;
     }
@@ -390,7 +417,9 @@ fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 /// Proposes a run with as many samples as are needed, and a fifth more for late ones. A longer time brings
 /// more messages, but no more handshakes.
 fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
-    let has_more = run.scenario.facts().has_messages && conclusion.status() == Status::Passed;
+    let is_longer_anyway = matches!(cause(run), Some(Cause::TooBrief { .. }));
+    let has_messages = run.scenario.facts().has_messages;
+    let has_more = has_messages && conclusion.status() == Status::Passed && !is_longer_anyway;
     let step = heaviest_kept(run).filter(|_| has_more)?;
     let lacks = run.verdict.trust.iter().find_map(|caveat| match caveat.low {
         Caveat::Samples { samples, needed, .. } => Some(needed as f64 / samples.max(1) as f64),

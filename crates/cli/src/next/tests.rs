@@ -206,7 +206,28 @@ fn refused_clients_are_told_to_log_in() {
         step.errors.add("http_status", 0, "HTTP 401 Unauthorized");
     });
     assert_eq!(proposed(&run).0[0], "log_in");
-    assert_eq!(proposed(&run).1, "throng init");
+    assert_eq!(proposed(&run).1, "throng init --from plain");
+    let of_protocol = Run { dialect: "phoenix".to_owned(), ..run };
+    assert_eq!(proposed(&of_protocol).1, "throng init --from phoenix");
+    let of_stream = Run { scenario: Scenario::Stream, ..of_protocol };
+    assert_eq!(proposed(&of_stream).1, "throng init --from stream");
+}
+
+#[test]
+fn one_command_is_proposed_once() {
+    let mut run = run("throng idle ws://h/ --clients 1", |step| step.clients = 1);
+    run.verdict.trust.push(Caveat::MemoryFlat.into());
+    assert_eq!(proposed(&run).0, ["add_clients_for_memory"]);
+}
+
+#[test]
+fn closed_servers_get_no_smaller_load() {
+    let mut run = run("throng broadcast ws://h/ --clients 100", |step| {
+        broken(step, "unusable==0", Counts::default());
+        (step.usable, step.reached, step.counts.connected) = (Some(0), Some(0), 0);
+    });
+    run.verdict.bottleneck = Some(Cause::ServerTookNone { clients: 100 }.into());
+    assert_eq!(proposed(&run).0, [""; 0]);
 }
 
 #[test]
