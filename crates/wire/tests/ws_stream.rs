@@ -4,9 +4,10 @@
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
+use wire::template::{Purpose, Quoting, Template};
 use wire::{
-    BadOption, Client, Config, DialectId, EndMark, Event, Failure, HttpOptions, Kind, Progress, Reason,
-    RequestOutcome, Role, Sending, ServerConfig, StreamForm, StreamOptions,
+    BadOption, Client, Config, DialectId, EndMark, Event, Failure, HttpOptions, Kind, People, Progress,
+    Reason, RequestOutcome, Role, Sending, ServerConfig, StreamForm, StreamOptions,
 };
 
 use crate::common::*;
@@ -41,7 +42,10 @@ fn configured(http: HttpOptions) -> Result<Config, BadOption> {
 impl World {
     /// A client whose WebSocket stands.
     fn new(stream: StreamOptions) -> World {
-        let cfg = configured(asked(stream)).unwrap();
+        World::of(configured(asked(stream)).unwrap())
+    }
+
+    fn of(cfg: Config) -> World {
         let mut world = World { cfg, client: Client::new(), io: Streams::default(), events: Vec::new() };
         world.open();
         assert_eq!(std::mem::take(&mut world.events), [Event::Upgraded, Event::Usable]);
@@ -214,6 +218,53 @@ fn connections_without_an_answer_lose_the_client() {
 }
 
 #[test]
+fn idle_connections_end_without_the_client() {
+    for lose in [
+        |world: &mut World| world.eof().is_ok(),
+        |world: &mut World| world.receive(&close(1000)).is_ok(),
+        |world: &mut World| world.receive(&close(1001)).is_ok(),
+        |world: &mut World| world.client.handle_lost(&world.cfg, 0, 0, &mut world.io),
+    ] {
+        let mut world = World::new(to("[DONE]"));
+        assert!(lose(&mut world));
+        assert_eq!((world.events.len(), world.io.opened), (0, 0));
+        assert_eq!((world.send(0), world.io.opened), (Sending::Waits { is_busy: false }, 1));
+    }
+    let mut refused = World::new(to("[DONE]"));
+    refused.receive(&close(1008)).unwrap();
+    assert_eq!(refused.events, [Event::Closed { code: 1008 }]);
+}
+
+#[test]
+fn closes_beside_the_upgrade_lose_the_client() {
+    let mut world = World::new(to("[DONE]"));
+    world.eof().unwrap();
+    world.send(0);
+    world.client.handle_open(&world.cfg, 0, 0, &mut world.io);
+    let answer = accept(&std::mem::take(&mut world.io.out), "");
+    world.receive(&[answer, close(1000)].concat()).unwrap();
+    assert_eq!(world.events, [Event::Closed { code: 1000 }]);
+    assert_eq!(world.io.opened, 1, "for the question alone");
+}
+
+#[test]
+fn questions_differ_in_what_they_draw() {
+    let mut people = People::default();
+    let drawn = Template::parse("{uuid}", Purpose::Opening, &people.names, Quoting::Plain).unwrap();
+    people.names.set("drawn", drawn);
+    let mut all = options(DialectId::WsStream);
+    all.people = people.into();
+    let http = HttpOptions { body: Some(b"{drawn}".to_vec()), is_template: true, ..asked(to("[DONE]")) };
+    all.of_dialect.settings = http.into();
+    let mut world = World::of(Config::new(all).unwrap());
+    world.send(0);
+    let first = world.said();
+    world.hear(&["[DONE]"]);
+    world.send(1);
+    assert_ne!(world.said(), first);
+}
+
+#[test]
 fn broken_frames_break_an_answer_off() {
     let mut world = World::asking();
     world.hear(&["a"]);
@@ -329,7 +380,9 @@ proptest! {
             RequestOutcome::Dropped => Some(*number),
             _ => None,
         });
-        let mut ended: Vec<u32> = answered.chain(dropped).collect();
+        let (answered, dropped): (Vec<u32>, Vec<u32>) = (answered.collect(), dropped.collect());
+        prop_assert!(answered.is_sorted() && dropped.is_sorted());
+        let mut ended = [answered, dropped].concat();
         ended.sort_unstable();
         prop_assert_eq!(&ended, &(0..ended.len() as u32).collect::<Vec<_>>());
         prop_assert!(ended.len() <= asked as usize);

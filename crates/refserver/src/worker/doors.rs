@@ -7,6 +7,7 @@ use net::errors::ErrorKind;
 use net::poll::Interest;
 use net::socket::Socket;
 use net::tls::Tls;
+use wire::ws::close::GOING_AWAY;
 
 use super::input::Call;
 use super::{TOKEN_LISTENERS, Worker};
@@ -18,8 +19,6 @@ const ACCEPTS_PER_TURN: usize = 256;
 /// The pause before the worker accepts again when descriptors or memory have run out, so that it does not
 /// fail in a tight loop.
 const ACCEPT_PAUSE_NS: u64 = 100_000_000;
-/// The close code of an endpoint that is going away (RFC 6455 §7.4.1).
-pub(super) const GOING_AWAY: u16 = 1001;
 
 impl Worker {
     /// Accepts the connections that wait at a listener.

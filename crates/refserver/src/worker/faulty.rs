@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use net::clock::monotonic_ns;
 use net::socket::Socket;
+use wire::ws::close::GOING_AWAY;
 
 use super::Worker;
-use super::doors::GOING_AWAY;
 use super::input::Call;
 use crate::connection::{Connection, Phase};
 use crate::faults::{CloseMethod, DeferredFault, WorkerFaults};

@@ -8,6 +8,8 @@ pub const NO_CODE: u16 = 1005;
 
 /// The purpose of the connection is fulfilled (§7.4.1).
 pub const NORMAL: u16 = 1000;
+/// An endpoint goes away, such as a server that shuts down (§7.4.1).
+pub const GOING_AWAY: u16 = 1001;
 /// The peer has done what the endpoint does not allow (§7.4.1).
 pub const POLICY: u16 = 1008;
 

@@ -6,12 +6,13 @@
 //! open --the end mark, and all that came with it--> open: the answer is whole, and the next question goes out
 //! open --a close in peace behind an event--> closed: the answer is whole, and lacks its mark
 //! open --another close, eof, a reset, a broken rule--> closed if the connection has begun an answer, else a failure
+//! open, nothing asked yet --a close that is no refusal, eof, a reset--> closed
 //! closed, with questions left--> connecting
 //! open --close--> closing --the server's close--> closing, and the driver is told
 //! ```
 //!
-//! A server may thus end a connection whenever it likes, and a client is lost when a connection gives no
-//! answer at all. No question is sent again: it is unknown what the server did with it.
+//! A server may thus end a connection whenever it likes, and a client is lost when a connection gives its
+//! questions no answer at all. No question is sent again: it is unknown what the server did with it.
 //!
 //! Messages in the same read as the end mark are behind it, as are those before the next question.
 
@@ -30,7 +31,7 @@ use crate::link::HttpLink;
 use crate::opening::{Opening, Socket};
 use crate::stamp::Stamp;
 use crate::template::{Filling, Mark, PersonData};
-use crate::ws::close::{NO_CODE, NORMAL};
+use crate::ws::close::{GOING_AWAY, NO_CODE, NORMAL};
 use crate::ws::receiver::{Incoming, Message};
 
 const STREAM: StreamId = 0;
@@ -157,12 +158,20 @@ impl Questions {
         let stamp = stamp.sent_at(link.now_ns);
         let identities = &link.common.identities;
         let mark = Mark { stamp: &stamp, unix_ns: identities.unix_ns(stamp.sent_ns()) };
-        let filling = Filling { mark, ..Filling::of(identities.context(client, link.now_ns, link.kept)) };
+        let context = identities.context(client, link.now_ns, link.kept);
+        let filling = Filling { mark, seq: stamp.seq, ..Filling::of(context) };
         let before = link.io.out(STREAM).len();
         let parts = link.parts;
         socket.sender.message(link.io, parts.message_type, |out| parts.write(out, &filling));
         self.exchange.under_way = Some(stamp);
         Some(Written { stamp, bytes: (link.io.out(STREAM).len() - before) as u32 })
+    }
+
+    /// Returns whether the client outlives the end of this connection. After one that left a question without
+    /// any answer, the next would hardly do better, and so on forever.
+    fn goes_on(&self) -> bool {
+        let is_idle = self.exchange.under_way.is_none() && self.waiting.is_empty();
+        matches!(self.state, State::Open(_)) && (is_idle || self.exchange.has_answered)
     }
 
     /// Reads frames until none is whole, or the connection is over.
@@ -213,7 +222,8 @@ impl Questions {
         on: &mut impl ProtocolHandler,
     ) {
         // The end of a client that has said goodbye; or of one whose next connection would hardly do better.
-        if matches!(self.state, State::Closing(_)) || !self.exchange.has_answered {
+        let is_refused = !self.exchange.has_answered && !matches!(code, NORMAL | GOING_AWAY | NO_CODE);
+        if is_refused || !self.goes_on() {
             return on.handle(ProtocolEvent::Event(Event::Closed { code }));
         }
         let is_peaceful = matches!(code, NORMAL | NO_CODE) && self.exchange.pieces.is_open();
@@ -298,8 +308,7 @@ impl HttpClientProtocol for Questions {
     ) -> Result<(), Failure> {
         match self.state {
             State::Opening(_) => Err(Failure::EofBeforeAnswer),
-            // A connection that never gave an answer: the next would hardly do better, and so on forever.
-            _ if !self.exchange.has_answered => Err(Failure::Eof),
+            _ if !self.goes_on() => Err(Failure::Eof),
             _ => {
                 self.handle_gone(link);
                 Ok(())
@@ -308,7 +317,7 @@ impl HttpClientProtocol for Questions {
     }
 
     fn handle_lost<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, _stream: StreamId) -> bool {
-        let goes_on = self.exchange.has_answered;
+        let goes_on = self.goes_on();
         if goes_on {
             link.io.close_stream(STREAM);
             self.handle_gone(link);
