@@ -208,7 +208,14 @@ impl Line {
     /// Leaves the number of processes to throng where one has no room for these clients: the user's was for
     /// fewer.
     fn with_room_for(self, clients: u64) -> Self {
-        if needs_processes(clients) { self.without("processes") } else { self }
+        if self.needs_processes(clients) { self.without("processes") } else { self }
+    }
+
+    /// Returns whether one process has no room for the connections of these clients: of one that may fall
+    /// silent, the old one stays beside the new one.
+    fn needs_processes(&self, clients: u64) -> bool {
+        let links = if self.has("flap") { 2 } else { 1 };
+        processes::clients_of_one_process().is_ok_and(|most| clients.saturating_mul(links) > most)
     }
 
     fn to(self, key: &'static str, what: impl Into<String>) -> Next {
@@ -227,11 +234,6 @@ fn losses(run: &Run) -> Vec<Loss> {
 
 fn cause(run: &Run) -> Option<&Cause> {
     run.verdict.bottleneck.as_ref().map(|found| &found.cause)
-}
-
-/// Returns whether one process has no room for these clients.
-fn needs_processes(clients: u64) -> bool {
-    processes::clients_of_one_process().is_ok_and(|most| clients > most)
 }
 
 /// Returns whether the verb goes up in steps, or can.
@@ -487,7 +489,7 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     if has_steps(run) {
         let line = searching(run, step.clients)?;
         // A search goes no further than one process unless it is told to, and on a fleet it has to be told.
-        let needs_end = line.has("fleet") || needs_processes(step.clients);
+        let needs_end = line.has("fleet") || line.needs_processes(step.clients);
         let line = if needs_end { line.with("max-clients", more)?.with_room_for(more) } else { line };
         return Some(line.to("search_above", "find the limit:"));
     }

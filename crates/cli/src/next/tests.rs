@@ -46,6 +46,13 @@ fn passed_load_is_followed_by_search() {
         let (_, command) = proposed(&run(&line, above_one));
         assert_eq!(command, format!("throng echo ws://h/ {search}"), "{processes}");
     }
+    // A client that falls silent has two connections.
+    let half = many.div_ceil(2);
+    let half_of_it = |step: &mut Step| (step.clients, step.usable) = (half, Some(half));
+    let line = format!("throng broadcast ws://h/ --flap 30s --clients {half} --processes 1");
+    let search = format!("--initial-clients {half} --search --max-clients {}", half * 10);
+    let (_, command) = proposed(&run(&line, half_of_it));
+    assert_eq!(command, format!("throng broadcast ws://h/ --flap 30s {search}"));
     let (keys, command) = proposed(&run("throng idle ws://h/ --clients 100", |_| {}));
     assert_eq!((&keys[..], &*command), (&["search_above"][..], "throng idle ws://h/ --clients 1000"));
     let (keys, command) = proposed(&run("throng http http://h/ -c 100 -d 5s", |_| {}));
