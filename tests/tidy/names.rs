@@ -78,7 +78,7 @@ fn each_way_to_compare_is_seen() {
         ("[DialectId::Http].contains(&dialect)", true),
         ("plan(DialectId::Http)", false),
         ("dialect == other", false),
-        ("dialect.facts().is_plain_http", false),
+        ("dialect.facts().asks", false),
     ] {
         let mut compared = Compared::dialects();
         compared.visit_expr(&syn::parse_str(code).unwrap());

@@ -48,7 +48,7 @@ impl Work {
     /// The work of a plan that exchanges messages.
     pub(crate) fn of(plan: &Plan) -> Self {
         match plan.workload {
-            Workload::Echo if plan.client_spec.dialect.facts().is_plain_http => Work::Requests,
+            Workload::Echo if plan.client_spec.dialect.facts().asks => Work::Requests,
             Workload::Echo => Work::Echoes,
             Workload::Broadcast => Work::Copies,
         }

@@ -135,7 +135,7 @@ pub(crate) fn dialect_name(given: &str) -> Result<String, Infallible> {
 
 /// The help of `--protocol`.
 pub(crate) fn dialect_help() -> String {
-    let names = DialectId::named().filter(|dialect| !dialect.facts().is_plain_http);
+    let names = DialectId::named().filter(|dialect| !dialect.facts().asks);
     let names: Vec<&str> = names.map(DialectId::name).collect();
     format!(
         "The protocol to speak: {}, or FILE.toml as with --app [default: raw; json for broadcasts, saturate, and echo \

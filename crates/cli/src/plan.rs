@@ -251,7 +251,7 @@ fn client_spec(inputs: &PlanInputs<'_>, division: &Division) -> Result<(ClientSp
         return Err(Failure::usage(&format!("--protocol {asked}"), problem));
     }
     // Requests go over either version of HTTP, as the flags say; whoever asks for neither has other messages to send.
-    let protocol = match (protocol.facts().is_plain_http, spoken.facts().is_plain_http) {
+    let protocol = match (protocol.facts().asks, spoken.facts().asks) {
         (true, true) => spoken,
         (true, false) => {
             let problem = "the app's file has [stream]: throng run FILE URL, or throng stream URL --app FILE";
@@ -313,7 +313,7 @@ fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Client
 
 /// The carrier of WebSockets. Of plain requests the dialect itself says it.
 fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Carrier, Failure> {
-    if !args.over_http2 || spoken.facts().is_plain_http {
+    if !args.over_http2 || spoken.facts().asks {
         return Ok(Carrier::Http1);
     }
     if target.built_in_pid().is_some() && !spoken.facts().only_receives {

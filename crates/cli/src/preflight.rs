@@ -33,16 +33,16 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     if args.no_preflight || target.built_in_pid().is_some() || args.fleet.fleet.is_some() {
         return Ok(());
     }
-    let is_http = plan.client_spec.dialect.facts().is_plain_http;
+    let asks = plan.client_spec.dialect.facts().asks;
     let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
     // A request that changes something must not be made once more than was asked for.
-    let asks = is_http && SAFE_METHODS.contains(&http.method.as_str());
+    let tries_request = asks && SAFE_METHODS.contains(&http.method.as_str());
     // Nothing is there yet to be put down: the first is the end.
     let interrupts = interrupts::install()?;
-    let result = engine::probe(plan, asks, &|| interrupts.count() > 0)
+    let result = engine::probe(plan, tries_request, &|| interrupts.count() > 0)
         .map_err(|error| Failure::of_generator("start_client", "start a client", net::errors::told(&error)))?
         .ok_or_else(Failure::interrupted)?;
-    if let Some(Obstacle { key, text }) = obstacle(plan, is_http, &result) {
+    if let Some(Obstacle { key, text }) = obstacle(plan, asks, &result) {
         let url = secrets::url(&target.url);
         let failure = match result.is_local {
             true => Failure::of_generator("connect", format!("connect from this machine to {url}"), text),
@@ -68,10 +68,10 @@ struct Obstacle {
 }
 
 /// Finds an obstacle to the load, if there is one.
-fn obstacle(plan: &Plan, is_http: bool, result: &ProbeResult) -> Option<Obstacle> {
+fn obstacle(plan: &Plan, asks: bool, result: &ProbeResult) -> Option<Obstacle> {
     if plan.tls.is_none() && (result.failure.is_some() || result.status == Some(400)) && is_tls(result) {
         let ClientSpec { dialect, of_dialect, .. } = &plan.client_spec;
-        let is_of_requests = is_http && dialect.is_over_requests(&of_dialect.settings);
+        let is_of_requests = asks && dialect.is_over_requests(&of_dialect.settings);
         let scheme = if is_of_requests { "https" } else { "wss" };
         let text = format!("the server speaks TLS on this port: use {scheme}://");
         return Some(Obstacle { key: "speaks_tls".to_owned(), text });
@@ -84,7 +84,6 @@ fn obstacle(plan: &Plan, is_http: bool, result: &ProbeResult) -> Option<Obstacle
     if let Some(other) = other_dialect(plan, result, &heard) {
         let dialect = plan.client_spec.dialect.name();
         let remedy = match &plan.client_spec.of_dialect.app {
-            _ if is_http => "throng stream asks over plain WebSockets alone: is the path right?".to_owned(),
             None => format!("pass --protocol {other}"),
             Some(_) => {
                 format!("is the URL right? The app's file has to be written for protocol = \"{other}\"")
@@ -127,12 +126,16 @@ fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String
 }
 
 /// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes
-/// on otherwise.
+/// on otherwise; a server that answers in pieces may greet in any words.
 fn other_dialect(plan: &Plan, result: &ProbeResult, heard: &str) -> Option<&'static str> {
     let spoken = plan.client_spec.dialect;
     let shown = DialectId::opening_with(heard)?;
     let has_gone_on = heard.contains("} {");
-    let is_other = if spoken.facts().needs_app { result.failure.is_some() && !has_gone_on } else { true };
+    let is_other = match spoken.facts() {
+        Facts { asks: true, .. } => false,
+        Facts { needs_app: true, .. } => result.failure.is_some() && !has_gone_on,
+        _ => true,
+    };
     (shown != spoken && is_other).then_some(shown.name())
 }
 

@@ -47,9 +47,8 @@ pub struct Facts {
     pub is_bare: bool,
     /// True if any message, text or binary, comes back as it is.
     pub takes_anything: bool,
-    /// True if a message is a request, and the answer to it is its echo: over a WebSocket, one that comes in
-    /// pieces.
-    pub is_plain_http: bool,
+    /// True if a message is a request, and the answer to it is its echo.
+    pub asks: bool,
     /// The protocol TLS has to agree on for it (RFC 7301); `None`: nothing.
     pub alpn: Option<&'static str>,
     /// The rules of a user's own app over it; `None`: an app has no use for this dialect.
@@ -81,7 +80,7 @@ impl Facts {
         has_callbacks: false,
         is_bare: false,
         takes_anything: false,
-        is_plain_http: false,
+        asks: false,
         alpn: None,
         app: None,
         needs_app: false,

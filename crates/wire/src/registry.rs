@@ -136,7 +136,7 @@ impl DialectId {
 
     /// The dialects whose clients say something over a connection that stays, and hear what comes of it.
     pub fn conversing() -> impl Iterator<Item = DialectId> + Clone {
-        DialectId::named().filter(|dialect| !dialect.facts().is_plain_http && !dialect.facts().only_receives)
+        DialectId::named().filter(|dialect| !dialect.facts().asks && !dialect.facts().only_receives)
     }
 
     /// The dialect of a user's own app over a protocol, which is asked for by its name or an alias.

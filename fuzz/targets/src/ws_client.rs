@@ -10,7 +10,7 @@ use wire::{Client, Config, DeflateOptions, DialectId, DialectOptions, Limits, Op
 static UPGRADING: LazyLock<Vec<DialectId>> = LazyLock::new(|| {
     let upgrades = |dialect: &DialectId| {
         let facts = dialect.facts();
-        !facts.is_plain_http && !facts.only_receives
+        !facts.asks && !facts.only_receives
     };
     DialectId::ALL.iter().copied().filter(upgrades).collect()
 });

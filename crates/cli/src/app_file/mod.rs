@@ -169,7 +169,7 @@ pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), Stri
         || app.resume.is_some()
         || !subprotocols.is_empty()
         || !connect.is_usual()
-        || protocol.facts().is_plain_http
+        || protocol.facts().asks
         || people != People::default()
         || publish.is_some()
         || rooms.is_some();

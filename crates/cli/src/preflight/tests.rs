@@ -14,8 +14,8 @@ fn probe_result(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8])
 }
 
 /// The key of what is in the way, if its text holds these names.
-fn key_of(plan: &Plan, is_http: bool, result: &ProbeResult, names: &[&str]) -> Option<String> {
-    let Obstacle { key, text } = obstacle(plan, is_http, result)?;
+fn key_of(plan: &Plan, asks: bool, result: &ProbeResult, names: &[&str]) -> Option<String> {
+    let Obstacle { key, text } = obstacle(plan, asks, result)?;
     for name in names {
         assert!(text.contains(name), "{key} does not name {name}: {text}");
     }
@@ -87,6 +87,8 @@ fn another_dialect_is_known_by_its_welcome() {
     assert!(obstacle(&plan, false, &greeting).is_none());
     plan.client_spec.dialect = DialectId::Custom;
     assert!(obstacle(&plan, false, &welcome).is_none(), "an app may open as any");
+    plan.client_spec.dialect = DialectId::WsStream;
+    assert!(obstacle(&plan, true, &welcome).is_none());
     let plan = plan_for("ws://127.0.0.1:1/", "actioncable");
     assert!(obstacle(&plan, false, &welcome).is_none(), "it is the one that is spoken");
 }

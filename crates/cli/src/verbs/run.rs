@@ -89,7 +89,7 @@ impl Run {
         if self.run.limits.is_empty() {
             self.run.limits.clone_from(&defaults.limits);
         }
-        if described.protocol.facts().is_plain_http {
+        if described.protocol.facts().asks {
             self.refuse_talk(&file, "its users ask, each for an answer of its own")?;
             Self::refuse(
                 &self.stepping(),

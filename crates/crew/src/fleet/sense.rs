@@ -116,7 +116,8 @@ fn is_client_spec(client_spec: &ClientSpec) -> bool {
 fn is_publishing(publishing: &Publishing) -> bool {
     let Publishing { endpoints, client_spec, connections, .. } = publishing;
     !endpoints.is_empty()
-        && client_spec.dialect.facts().is_plain_http
+        && client_spec.dialect.facts().asks
+        && client_spec.dialect.is_over_requests(&client_spec.of_dialect.settings)
         && is_client_spec(client_spec)
         && *connections <= PUBLISHERS_MAX
 }

@@ -78,7 +78,7 @@ fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(
 
 /// Everything that it promises of its dialects, one after the other.
 fn sessions_of(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), StageFailure> {
-    for &dialect in target.dialects.iter().filter(|dialect| !dialect.facts().is_plain_http) {
+    for &dialect in target.dialects.iter().filter(|dialect| !dialect.facts().asks) {
         if (tools.is_interrupted)() {
             return Err(StageFailure::new(Stage::Check, "interrupted"));
         }

@@ -155,7 +155,7 @@ impl CompiledApp {
             }
         };
         Ok(CompiledApp {
-            has_script: !options.dialect.facts().is_plain_http,
+            has_script: !options.dialect.facts().asks,
             padding,
             open: steps(&written.open)?,
             visited_rooms,

@@ -7,7 +7,7 @@ pub(super) static FACTS: Facts = Facts {
     protocol: "http2",
     form: Form::Raw,
     can_broadcast: false,
-    is_plain_http: true,
+    asks: true,
     alpn: Some("h2"),
     ..Facts::USUAL
 };

@@ -7,6 +7,6 @@ pub(super) static FACTS: Facts = Facts {
     protocol: "ws-stream",
     form: Form::Raw,
     can_broadcast: false,
-    is_plain_http: true,
+    asks: true,
     ..Facts::USUAL
 };
