@@ -17,7 +17,7 @@ use crate::drain::{Drain, Next};
 use crate::ending::Ending;
 use crate::error::{Broken, Error};
 use crate::fleet::{AgentSelection, Fleet};
-use crate::local::Local;
+use crate::local::{Local, START_WITHIN};
 use crate::merge::{Merge, Participants};
 use crate::observer::{Observer, Progress, StepPhase};
 use crate::rows::Seen;
@@ -85,7 +85,7 @@ impl Crew {
     ) -> Result<Self, Error> {
         let workers = shape.processes * shape.threads;
         let segments: Vec<Segment> = (0..workers).map(|worker| Segment { worker, workers }).collect();
-        let local = Local::start(plan, &segments, shape.processes.into(), &shape.cpus, &child);
+        let local = Local::start(plan, &segments, shape.processes.into(), &shape.cpus, &child, START_WITHIN);
         let (local, reports) = local.map_err(Error::Start)?;
         let agents = Agents::Local(local);
         Ok(Self::new(plan, agents, (0..workers).collect(), reports, watch))

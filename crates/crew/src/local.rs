@@ -14,9 +14,11 @@ use crate::threads::{FILES_PER_WORKER, Threads};
 /// Most reports of child processes that wait to be added up. Beyond it, the children's pipes fill, and the
 /// children keep what they have (`engine`'s `reporter`).
 const REPORTS_WAITING_MAX: usize = 64;
-/// How long the start of all children is waited for, for the sake of their memory before the first client: a
-/// fleet's agent that waits is silent, and is given up after three seconds.
-const START_WITHIN: Duration = Duration::from_secs(2);
+/// How long all children may take to be spawned and to start, for the sake of their memory before the first
+/// client.
+pub(crate) const START_WITHIN: Duration = Duration::from_secs(10);
+/// The same at a fleet's agent: it is silent meanwhile, and is given up after three seconds.
+pub(crate) const AGENT_START_WITHIN: Duration = Duration::from_secs(2);
 
 /// The capacity of a process.
 #[derive(Clone, Copy, Debug)]
@@ -65,15 +67,16 @@ pub(crate) enum Local {
 }
 
 impl Local {
-    /// Starts a worker for each segment, spread over `processes`; with `cpus`, pinned to these in turn. Also
-    /// returns the receiver of their reports, which is to be dropped first, because a worker without a
-    /// receiver does not wait.
+    /// Starts a worker for each segment, spread over `processes`; with `cpus`, pinned to these in turn. The
+    /// memory of children that take longer than `within` is not known. Also returns the receiver of their
+    /// reports, which is to be dropped first, because a worker without a receiver does not wait.
     pub(crate) fn start(
         plan: &Plan,
         segments: &[Segment],
         processes: usize,
         cpus: &[usize],
         child: &dyn Fn() -> Process,
+        within: Duration,
     ) -> io::Result<(Self, Receiver<Report>)> {
         if processes == 1 {
             // Workers bound what they have under way, and never wait.
@@ -90,8 +93,8 @@ impl Local {
             cpus.rotate_left(turn);
             Child::start(child(), plan, segments, &cpus, &sender)
         };
-        // The agent is silent while it spawns them, too.
-        let deadline = Instant::now() + START_WITHIN;
+        // An agent is silent while it spawns them, too.
+        let deadline = Instant::now() + within;
         let mut children = Vec::new();
         for part in segments.chunks(threads).enumerate() {
             match start(part) {

@@ -16,7 +16,7 @@ use super::link::Link;
 use super::policy::Policy;
 use super::talk::{Brief, Down, Up};
 use super::{Error, sense};
-use crate::local::{Capacity, Local};
+use crate::local::{AGENT_START_WITHIN, Capacity, Local};
 
 /// How long deltas are held back, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
@@ -124,7 +124,8 @@ impl<'a> Job<'a> {
         net::clock::set_offset_ns(brief.offset_ns);
         let Brief { plan, segments, processes, .. } = brief;
         let AgentResources { cpus, child, .. } = self.resources;
-        let (local, outbox) = Local::start(plan, segments, (*processes).into(), cpus, child)?;
+        let (local, outbox) =
+            Local::start(plan, segments, (*processes).into(), cpus, child, AGENT_START_WITHIN)?;
         let sender = self.sender.clone();
         thread::Builder::new()
             .name("reports".into())
