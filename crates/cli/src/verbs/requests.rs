@@ -311,15 +311,7 @@ impl RequestArgs {
             (self.no_keep_alive, "--no-keep-alive"),
             (self.expect_status != HttpOptions::default().expect_status, "--expect-status"),
         ];
-        let of_dialects = self.run.dialect_args.given().map(|flag| format!("--{flag}"));
-        let foreign = foreign.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned());
-        match foreign.chain(of_dialects).next() {
-            Some(flag) => {
-                let problem = "is not for streams over a WebSocket: leave it out, or give an http:// URL";
-                Err(Failure::usage(&flag, problem))
-            }
-            None => Ok(()),
-        }
+        self.refuse(&foreign, "is not for streams over a WebSocket: leave it out, or give an http:// URL")
     }
 
     fn refuse_what_http_lacks(&self, scenario: Scenario, spoken: DialectId) -> Result<(), Failure> {
@@ -337,12 +329,15 @@ impl RequestArgs {
             (max_message.is_some() && scenario == Scenario::Http, "--max-message"),
             (!subprotocols.is_empty(), "--subprotocol"),
         ];
+        self.refuse(&foreign, &format!("is for WebSockets; see throng {scenario} --help"))
+    }
+
+    /// Refuses the first of these flags that is given, and all flags of single protocols.
+    fn refuse(&self, foreign: &[(bool, &str)], problem: &str) -> Result<(), Failure> {
         let of_dialects = self.run.dialect_args.given().map(|flag| format!("--{flag}"));
         let foreign = foreign.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned());
         match foreign.chain(of_dialects).next() {
-            Some(flag) => {
-                Err(Failure::usage(&flag, format!("is for WebSockets; see throng {scenario} --help")))
-            }
+            Some(flag) => Err(Failure::usage(&flag, problem)),
             None => Ok(()),
         }
     }
