@@ -434,7 +434,8 @@ impl Ledger {
         self.handle_unanswerable(client, record, stamp, now_ns);
         if !self.handle_broken_off(client, stamp.seq, now_ns) {
             self.meter.error("not_resent", client, now_ns, || {
-                "the connection ended under a request that may not be sent again (not idempotent, RFC 9110 §9.2.2)"
+                "the connection ended under a request that may not be sent again: not idempotent (RFC 9110 \
+                 §9.2.2), or a question over a WebSocket"
                     .into()
             });
         }
