@@ -305,7 +305,8 @@ impl Step {
         }
     }
 
-    /// How many samples a figure lacks, which would be the longest: requests whose streamed answers never began.
+    /// Number of samples that a figure lacks, which would be the longest: requests whose streamed answers never
+    /// began.
     pub fn lacking_samples(&self, timed: Timed) -> u64 {
         match timed {
             Timed::First | Timed::FirstToken => {

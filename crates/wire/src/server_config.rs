@@ -23,8 +23,8 @@ pub struct ServerConfig {
     pub gate: Gate,
     /// Subprotocols spoken; the client's first choice among them is taken. Empty: the dialect's.
     pub subprotocols: Vec<String>,
-    /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which
-    /// share all others, are told apart by each message.
+    /// The one dialect spoken besides streamed answers, which have their own paths; `None`: each at its own
+    /// paths ([`DialectId::at`]); raw, json and binary, which share all others, are told apart by each message.
     pub dialect: Option<DialectId>,
     /// The history of broadcasts for clients that come back, by protocols that have a way to ask for it.
     pub history: Option<Arc<History>>,
