@@ -30,7 +30,7 @@ use crate::ws::MessageType;
 use crate::ws::receiver::Message;
 
 /// Most bytes that wait for a request to be answered, a message of any size aside. A client with more is given
-/// up: an unbounded queue would hide a server that has stopped to answer.
+/// up: an unbounded queue would hide a server that has stopped answering.
 pub(crate) const QUEUED_BYTES_MAX: usize = 1 << 20;
 
 /// How a client of a protocol begins.
@@ -288,7 +288,7 @@ pub(crate) trait HttpClientProtocol {
         None
     }
 
-    /// Returns whether more waits for an answer than is kept: the server has stopped to answer.
+    /// Returns whether more waits for an answer than is kept: the server has stopped answering.
     fn is_overfull(&self) -> bool {
         false
     }

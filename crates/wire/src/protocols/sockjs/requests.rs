@@ -242,7 +242,7 @@ impl HttpClientProtocol for Client {
         message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
-        // The server has stopped to answer; what it never takes must not fill the memory.
+        // The server has stopped answering; what it never takes must not fill the memory.
         if self.queued.len() > QUEUED_BYTES_MAX {
             self.is_overfull = true;
             return Sending::Out;
