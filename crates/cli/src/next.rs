@@ -260,19 +260,17 @@ fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
 
 /// A server that is gone answers no search either.
 fn restart_server(run: &Run, _: &Conclusion) -> Option<Next> {
-    matches!(cause(run)?, Cause::ServerEnded { .. } | Cause::ServerEndedConnecting).then_some(())?;
+    has_ended(run).then_some(())?;
     Some(Line::of(run)?.to("restart_server", "see why the server ended, start it again, and repeat:"))
+}
+
+fn has_ended(run: &Run) -> bool {
+    matches!(cause(run), Some(Cause::ServerEnded { .. } | Cause::ServerEndedConnecting))
 }
 
 /// Returns whether the server takes nobody, as it is: fewer clients would fare no better.
 fn takes_nobody(run: &Run) -> bool {
-    let takes_none = |cause: &Cause| {
-        matches!(
-            cause,
-            Cause::ServerEnded { .. } | Cause::ServerEndedConnecting | Cause::ServerTookNone { .. }
-        )
-    };
-    cause(run).is_some_and(takes_none)
+    has_ended(run) || matches!(cause(run), Some(Cause::ServerTookNone { .. }))
 }
 
 fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
