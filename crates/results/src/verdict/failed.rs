@@ -56,6 +56,10 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
     if broke(step, Counted::Count(Count::Missing)) && counts.missing > 0 && !is_damage {
         let (missing, due) = (counts.missing, counts.due());
         return Some(match step.is_cut_off() {
+            // Parts of these came.
+            _ if counts.broken_off + counts.unended > 0 => {
+                Cause::ServerFaulty { faulty: missing, of: due, what: "did not come whole".to_owned() }
+            }
             true => Cause::ServerUndelivered { missing, due },
             false => Cause::ServerLeftOut { missing, due },
         });

@@ -68,6 +68,15 @@ fn hasty_waits_prove_no_loss() {
     assert_eq!(key(2_000 * MS, 500 * MS).as_deref(), Some("server.left_out"));
 }
 
+#[test]
+fn broken_answers_were_not_left_out() {
+    let why = judged(|step| {
+        (step.counts.missing, step.counts.broken_off) = (12, 12);
+        step.standing = vec![LimitOutcome::of_text("missing==0")];
+    });
+    assert!(why.1.starts_with("server.faulty faulty=12 "), "{}", why.1);
+}
+
 /// A storm of 300 clients, 100 of which were not back.
 fn storm(step: &mut Step) {
     step.figures.recovery.record_n_ns(9_000 * MS, 300);
