@@ -1,4 +1,4 @@
-//! Usage of the server and the machine during a step, sampled four times a second.
+//! Usage of the server and the machine during a step, sampled up to four times a second.
 
 mod machine;
 
@@ -15,6 +15,8 @@ use machine::MachineWatch;
 
 /// Time between two samples.
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 250_000_000;
+/// A sample takes at most this part of the time until the next.
+const SAMPLE_PART: u64 = 10;
 /// Most threads listed in a result, the busiest first.
 const THREADS_LISTED_MAX: usize = 16;
 
@@ -175,10 +177,10 @@ impl ServerWatch {
         if self.first.is_none() || now_ns < self.next_ns {
             return;
         }
+        let sample = self.sample(false);
         // From now, not from when it was due: late samples must not follow each other closer than the clock
         // tick can tell apart.
-        self.next_ns = now_ns + SAMPLE_INTERVAL_NS;
-        let sample = self.sample(false);
+        self.next_ns = now_ns + interval_ns(clock::monotonic_ns() - now_ns);
         if let (Some(clients), Some(look)) = (growing, sample.alive()) {
             self.growth.push((clients as f64, look.own_bytes() as f64));
         }
@@ -299,6 +301,12 @@ impl ServerWatch {
             }),
         })
     }
+}
+
+/// The time from one sample to the next, of which the first took so long. Among thousands of processes, or
+/// with hardly any CPU, sampling would leave no time for the reports of the workers.
+fn interval_ns(took_ns: u64) -> u64 {
+    SAMPLE_INTERVAL_NS.max(SAMPLE_PART * took_ns)
 }
 
 fn overflows() -> Option<u64> {
