@@ -42,6 +42,8 @@ struct LatencyRun {
     service_ns: u64,
     rtt_ns: u64,
     answers: u64,
+    /// The part of the service in which the worker had no CPU to send with.
+    held_ns: u64,
 }
 
 impl<'a> Booking<'a> {
@@ -76,12 +78,13 @@ impl<'a> Booking<'a> {
 
     /// Records the answers that are not in the figures yet.
     fn record_latency_run(&mut self) {
-        let LatencyRun { service_ns, rtt_ns, answers } = std::mem::take(&mut self.latency_run);
+        let LatencyRun { service_ns, rtt_ns, answers, held_ns } = std::mem::take(&mut self.latency_run);
         if answers == 0 {
             return;
         }
         if !self.ledger.streams.is_on() {
-            self.ledger.meter.account.add(rtt_ns, service_ns, answers, self.reach);
+            let answering_ns = service_ns.saturating_sub(held_ns);
+            self.ledger.meter.account.add(rtt_ns, answering_ns, answers, self.reach);
         }
         self.ledger.meter.figures.service.record_n_ns(service_ns, answers);
         self.ledger.meter.figures.rtt.record_n_ns(rtt_ns, answers);
@@ -190,7 +193,8 @@ impl<'a> Booking<'a> {
         let Ledger { meter, streams, step, .. } = &mut **ledger;
         if let Progress::Begun { stamp } = progress {
             if step.number(request).is_some() {
-                streams.begin(*client, stamp, *now_ns);
+                let held_ns = meter.held_writes.held_ns(*client, stamp.sent_ns());
+                streams.begin(*client, stamp, held_ns, *now_ns);
             }
             return;
         }
@@ -556,7 +560,8 @@ impl<'a> Booking<'a> {
         // each.
         if (self.latency_run.service_ns, self.latency_run.rtt_ns) != (service_ns, rtt_ns) {
             self.record_latency_run();
-            (self.latency_run.service_ns, self.latency_run.rtt_ns) = (service_ns, rtt_ns);
+            let held_ns = self.ledger.meter.held_writes.held_ns(self.client, stamp.sent_ns());
+            self.latency_run = LatencyRun { service_ns, rtt_ns, answers: 0, held_ns };
         }
         self.ledger.meter.outstanding.remove(awaited, self.now_ns.saturating_sub(self.reach.woken_ns));
         let awaited = u64::from(awaited);

@@ -333,7 +333,7 @@ pub(super) mod tests {
         for client in 0..3 {
             let record = &mut records[client as usize];
             let (_, stamp) = ledger.handle_sending(client, record, MS, MS);
-            ledger.streams.begin(client, stamp, 2 * MS);
+            ledger.streams.begin(client, stamp, 0, 2 * MS);
         }
         (records[0].since_ns, records[1].since_ns, records[2].state) = (2 * MS, 3 * MS, State::Vacant);
         close(&mut ledger, &mut records, |_, _| None, 5 * MS);

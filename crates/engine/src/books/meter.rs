@@ -13,6 +13,7 @@ use wire::People;
 
 use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
+use crate::books::held_writes::HeldWrites;
 use crate::books::outstanding::Outstanding;
 use crate::books::recorder::Recorder;
 use crate::contents::Contents;
@@ -45,6 +46,7 @@ pub(crate) struct Meter {
     pub(crate) acks: u64,
     pub(crate) tail: Tail,
     pub(crate) held: Held,
+    pub(crate) held_writes: HeldWrites,
     pub(crate) abandoned: Abandoned,
     /// The last arrival of this step; 0 if there was none yet.
     pub(crate) last_arrival_ns: u64,
@@ -123,6 +125,7 @@ impl Meter {
             acks: 0,
             tail: Tail::default(),
             held: Held::default(),
+            held_writes: HeldWrites::default(),
             abandoned: Abandoned::default(),
             last_arrival_ns: 0,
             heard: None,

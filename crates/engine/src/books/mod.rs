@@ -14,6 +14,7 @@ mod cause;
 mod closing;
 mod echoes;
 mod excerpt;
+mod held_writes;
 mod ledger;
 mod memberships;
 mod meter;

@@ -47,10 +47,11 @@ impl Streams {
         self.under_way.clear();
     }
 
-    /// Begins a client's answer to this request, of which only the head is in, at `now_ns`.
-    pub(crate) fn begin(&mut self, client: u32, asked: Stamp, now_ns: u64) {
+    /// Begins a client's answer to this request, of which only the head is in, at `now_ns`. The request's write
+    /// was held for `held_ns`.
+    pub(crate) fn begin(&mut self, client: u32, asked: Stamp, held_ns: u64, now_ns: u64) {
         let gaps = self.rooms.pop().unwrap_or_default();
-        let (intended_ns, sent_ns) = (asked.intended_ns, asked.sent_ns());
+        let (intended_ns, sent_ns) = (asked.intended_ns, asked.sent_ns() + held_ns);
         let stall_times = self.stall_times;
         let (begun_ns, latest, has_token) = (now_ns, None, false);
         let streamed = Streamed { intended_ns, sent_ns, begun_ns, stall_times, latest, has_token, gaps };
@@ -168,7 +169,7 @@ mod tests {
     fn counted(events: &[(u64, u64)]) -> (Meter, [u64; 3]) {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut streams = Streams::new(10);
-        streams.begin(3, Stamp::new(0, 3, 7, MS, MS), MS);
+        streams.begin(3, Stamp::new(0, 3, 7, MS, MS), 0, MS);
         for &(at_ms, ago_ms) in events {
             let reach = Reach { received_ns: Some(ago_ms * MS), ..Reach::default() };
             streams.get_mut(3, 7).unwrap().handle_event(1, reach, &mut meter, at_ms * MS);

@@ -234,14 +234,21 @@ impl Shared {
         Reach { woken_ns: self.now_ns.saturating_sub(self.woken_ns), received_ns: self.lag_ns.take() }
     }
 
+    /// The time now, if others kept the worker from the CPU since that moment of its turn. The coarse clock
+    /// tells.
+    #[inline]
+    pub(crate) fn absence_end_ns(&self, since_ns: u64) -> Option<u64> {
+        let is_absence = clock::monotonic_coarse_ns().saturating_sub(since_ns) > ABSENCE_NS_MIN;
+        is_absence.then(clock::monotonic_ns)
+    }
+
     /// Begins a read: returns whether it is to ask when the kernel received what it reads.
     #[inline]
     pub(crate) fn begin_read(&mut self) -> bool {
         // A worker that others kept from the CPU in the midst of its turn finds what came meanwhile as if it
-        // had been woken now. The coarse clock tells, of the time before the read: the exact one is read
-        // behind it.
-        if clock::monotonic_coarse_ns().saturating_sub(self.now_ns) > ABSENCE_NS_MIN {
-            self.handle_woken(clock::monotonic_ns());
+        // had been woken now. Asked of the time before the read: the exact clock is read behind it.
+        if let Some(back_ns) = self.absence_end_ns(self.now_ns) {
+            self.handle_woken(back_ns);
         }
         if self.stamps_each_read {
             return true;

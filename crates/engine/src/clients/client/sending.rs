@@ -22,7 +22,7 @@ impl LoadClient {
         ledger: &mut Ledger,
         shared: &mut Shared,
     ) -> Result<(), Unsent> {
-        let sender = shared.number(index);
+        let (sender, now_ns) = (shared.number(index), shared.absence_end_ns(now_ns).unwrap_or(now_ns));
         // What another client's connection ended with, should this write be the end of this one.
         shared.silent_ns = None;
         // Figures get it once the write has succeeded: what the kernel refused is taken back, newest first,
@@ -37,6 +37,9 @@ impl LoadClient {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
             self.handle_broken(token, cause, shared, ledger)
         });
+        if let Some(back_ns) = shared.absence_end_ns(now_ns) {
+            ledger.meter.held_writes.add(index, now_ns, back_ns - now_ns);
+        }
         let outcome = match written {
             Ok(()) => {
                 for alike in staged.chunk_by(|a, b| a.intended_ns == b.intended_ns) {
