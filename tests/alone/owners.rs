@@ -26,6 +26,8 @@ const RUN_MAX: Duration = Duration::from_secs(120);
 const UP_WITHIN: Duration = Duration::from_secs(20);
 /// On a machine of two cores: both are taken.
 const LOOPS: usize = 4;
+/// Beside the loops, this leaves a twentieth of a core: enough for a program to start within seconds.
+const NICENESS: &str = "10";
 /// How far a share may be from what it is by construction, in percent of the whole.
 const APART_MAX: f64 = 15.0;
 /// The share from which the owner is the one that the bottleneck names.
@@ -93,7 +95,7 @@ fn cell(cause: &Cause, load: &Load) -> String {
 }
 
 fn at(place: Place, side: Place, command: Command) -> Command {
-    if place == side { under("nice", &["-n", "19"], &command) } else { command }
+    if place == side { under("nice", &["-n", NICENESS], &command) } else { command }
 }
 
 /// Starts the server of a cause; gives what keeps it alive and its host and port.

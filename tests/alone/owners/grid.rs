@@ -19,7 +19,7 @@ use Whose::{Asleep, AtWork, Contention};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Quiet,
-    /// The generator has what four busy loops leave to `nice -n 19`.
+    /// The generator has what four busy loops leave to `nice -n 10`.
     StarvedGenerator,
     /// The server is starved in the same way.
     StarvedServer,
@@ -133,7 +133,7 @@ impl Cause {
 
     /// How long a load has to be for a few answers.
     pub(super) fn duration(&self) -> &'static str {
-        if self.asleep_ms >= 1_000.0 { "6s" } else { "2s" }
+        if self.asleep_ms >= 1_000.0 || self.place != Quiet { "6s" } else { "2s" }
     }
 
     /// Returns whether a short run has it.
