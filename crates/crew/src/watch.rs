@@ -15,8 +15,9 @@ use machine::MachineWatch;
 
 /// Time between two samples.
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 250_000_000;
-/// A sample takes at most this part of the time until the next.
-const SAMPLE_PART: u64 = 10;
+/// How many times as long as a sample takes it is to the next, at least: more would leave the memory of a short
+/// ramp unseen.
+const SAMPLE_PART: u64 = 4;
 /// Most threads listed in a result, the busiest first.
 const THREADS_LISTED_MAX: usize = 16;
 
