@@ -206,7 +206,6 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     // The threads' time in a second, divided among the messages of that second.
     let of_each_ns = |threads: f64| threads * 1e9 / rate_per_s;
     let cpu_ns = of_each_ns(at_work).min(unhindered_ns);
-    let ready_ns = of_each_ns(waiting).min(unhindered_ns - cpu_ns);
     let behind_ns = mean_ns - unhindered_ns;
     // How many threads had a message, on average. Little's law is a bound: there are no more than messages.
     // The other: of `effective` threads, each with a message for a share p of the time, none has one for (1 −
@@ -217,6 +216,15 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let with_messages = effective * (1.0 - idle_share.powf(1.0 / effective));
     let is_busy = (ready / held.min(with_messages).max(f64::EPSILON)).min(1.0);
     let of_waiting = waiting / ready.max(f64::EPSILON);
+    // For as long as a thread waits for a CPU, each of its messages does. The shortest answer had least of
+    // that: it is first what the longer ones waited for.
+    let messages_of_each = (held / with_messages.max(f64::EPSILON)).max(1.0);
+    let starved_ns = of_each_ns(waiting) * messages_of_each;
+    let behind_of_all_ns = (mean_of_all_ns - unhindered_ns).max(f64::EPSILON);
+    let is_starved = (starved_ns / behind_of_all_ns).max(is_busy * of_waiting).min(1.0);
+    let is_at_work = (is_busy * (1.0 - of_waiting)).min(1.0 - is_starved);
+    let ready_ns =
+        (starved_ns - behind_of_all_ns).min(of_each_ns(waiting)).clamp(0.0, unhindered_ns - cpu_ns);
     let is_throttled = step
         .server
         .as_ref()
@@ -225,9 +233,12 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let contention = if is_throttled { Owner::ServerCpu } else { Owner::Contention };
     let parts = [
         (Owner::ServerCpu, cpu_ns),
-        (Owner::ServerQueue, behind_ns * is_busy * (1.0 - of_waiting)),
-        (Owner::ServerAsleep, unhindered_ns - cpu_ns - ready_ns + behind_ns * (1.0 - is_busy)),
-        (contention, ready_ns + behind_ns * is_busy * of_waiting),
+        (Owner::ServerQueue, behind_ns * is_at_work),
+        (
+            Owner::ServerAsleep,
+            unhindered_ns - cpu_ns - ready_ns + behind_ns * (1.0 - is_at_work - is_starved),
+        ),
+        (contention, ready_ns + behind_ns * is_starved),
     ];
     parts.map(|(owner, ns)| (owner, ns / mean_ns.max(f64::EPSILON))).to_vec()
 }
@@ -353,6 +364,24 @@ mod tests {
             step.server.as_mut().unwrap().thread_use.push(ThreadUse::default());
         };
         assert_eq!(asleep(&other), 0.0, "one that does nothing has none");
+    }
+
+    #[test]
+    fn waits_for_a_cpu_come_on_top_of_the_shortest_answer() {
+        // One client after the other: 5 ms of a timer each, and 5 ms on average until the thread has a CPU.
+        let answered = Reach::default();
+        let mut account = Account::default();
+        account.add(6 * MS, 6 * MS, 90, answered);
+        account.add(46 * MS, 46 * MS, 10, answered);
+        let mut rtt = Histogram::new();
+        rtt.record_n_ns(6 * MS, 90);
+        rtt.record_n_ns(46 * MS, 10);
+        let mut step = step(1.0, 50.0);
+        step.spent = TimeSpent::of(&account, &rtt, None);
+        step.figures.service.clear();
+        step.figures.service.record_ns(5 * MS);
+        let owners = Owners::of_tail(&step).unwrap();
+        assert_eq!(owners.percent(Owner::Contention).round(), 89.0, "41 of 46 ms: {owners:?}");
     }
 
     #[test]
