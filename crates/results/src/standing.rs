@@ -116,7 +116,7 @@ pub fn unfinished() -> LimitOutcome {
 /// The limit broken by a storm whose clients had left before it struck: nobody was cut off, and nobody came
 /// back. `None`: it took place, or the server was to bring it about and did not.
 pub fn storm(step: &Step) -> Option<LimitOutcome> {
-    let was_none = step.figures.recovery.is_empty() && step.counts.cut == 0 && step.counts.disconnects > 0;
+    let was_none = step.figures.recovery.is_empty() && step.counts.disconnects > 0;
     (was_none && !step.was_interrupted()).then(|| none_of(Requirement::Storm))
 }
 

@@ -33,7 +33,7 @@ const FAR_FACTOR_MAX: f64 = 1.5;
 /// purpose: then it is the end that counts if nobody was back.
 pub(super) fn ended(step: &Step) -> Option<Cause> {
     let ended_ns = step.server.as_ref()?.ended_ns?;
-    let is_weathered = is_storm(step) && step.counts.not_back < step.counts.cut;
+    let is_weathered = is_storm(step) && step.back() > 0;
     (!is_weathered).then(|| match ended_ns.checked_sub(step.start_ns) {
         Some(after_ns) => Cause::ServerEnded { after: Ns(after_ns) },
         None => Cause::ServerEndedConnecting,

@@ -89,7 +89,7 @@ fn messages_open_at_an_interruption_break_nothing() {
     let (how_much, _, outcome) = said(Scenario::Storm, |step| {
         step.figures.recovery.record_n_ns(300 * MS, 50);
         step.interrupted = Some(Interrupted::Loading);
-        (step.counts.cut, step.counts.not_back) = (50, 50);
+        step.counts.not_back = 50;
         (step.counts.offline_due, step.counts.lost_offline) = (50, 50);
     });
     assert_eq!(

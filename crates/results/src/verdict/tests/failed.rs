@@ -80,7 +80,7 @@ fn broken_answers_were_not_left_out() {
 /// A storm of 300 clients, 100 of which were not back.
 fn storm(step: &mut Step) {
     step.figures.recovery.record_n_ns(9_000 * MS, 300);
-    (step.counts.cut, step.counts.not_back) = (300, 100);
+    (step.counts.disconnects, step.counts.not_back) = (300, 100);
     step.standing = vec![LimitOutcome::of_text("not_back==0")];
 }
 
