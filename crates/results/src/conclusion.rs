@@ -192,14 +192,14 @@ fn told_nothing(run: &Run) -> Option<Claim> {
 
 /// The generator, the machine or the network was at its limit before the server broke. A schedule that was kept was
 /// carried whatever was late by it, and so were clients that did nothing: only a loop that waits for answers asks for
-/// more, and a fleet that lost agents.
+/// more, and a fleet that lost agents, whatever the server had to do with what was left.
 fn gave_out_first(run: &Run) -> Option<Claim> {
+    let lost = run.steps.iter().find_map(verdict::without_agents).map(Found::from);
     let is_loop = run.scenario.facts().is_loop
         && heaviest_kept(run).is_none_or(|step| step.rates.asked_per_s.is_none());
-    let asks_for_more = is_loop || run.steps.iter().any(Step::is_short);
-    let found = run.verdict.bottleneck.as_ref().filter(|_| asks_for_more)?;
+    let found = lost.or_else(|| run.verdict.bottleneck.clone().filter(|_| is_loop))?;
     let who = found.bottleneck;
-    who.is_not_the_servers().then(|| gave_out(who, Some(found.clone())))
+    who.is_not_the_servers().then(|| gave_out(who, Some(found)))
 }
 
 fn gave_out(who: Bottleneck, found: Option<Found>) -> Claim {

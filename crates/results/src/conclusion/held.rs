@@ -18,8 +18,12 @@ use crate::verdict;
 /// A search's capacity, if it tells one.
 pub(super) fn searched(run: &Run) -> Option<Claim> {
     let capacity = run.verdict.capacity?;
-    // A search that held nothing has no capacity to tell: the rules below say what was lost.
-    heaviest_kept(run)?;
+    // A search that held nothing has no capacity to tell, nor one whose highest load lost agents: the rules below say
+    // what was lost.
+    let kept = heaviest_kept(run)?;
+    if capacity.at_least && kept.clients < capacity.clients {
+        return None;
+    }
     let interval =
         format!("{:.0}% CI {} to {}", capacity.confidence * 100.0, count(capacity.low), count(capacity.high));
     if let Some(doubt) = capacity.doubt() {

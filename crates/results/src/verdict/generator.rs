@@ -22,7 +22,7 @@ pub(super) fn ran_out(step: &Step) -> Option<Cause> {
 }
 
 /// A fleet that went on without some of its agents.
-pub(super) fn without_agents(step: &Step) -> Option<Cause> {
+pub(crate) fn without_agents(step: &Step) -> Option<Cause> {
     lost_agents(step).map(|(lost, of)| Cause::GeneratorLostAgents { lost, of })
 }
 

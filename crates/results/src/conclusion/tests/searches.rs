@@ -1,0 +1,135 @@
+//! Searches and sweeps of rates.
+
+use stats::Capacity;
+
+use super::*;
+use crate::levels::{Level, levels};
+
+fn capacity(clients: u64, low: u64, high: u64) -> Capacity {
+    Capacity { clients, low, high, confidence: 0.95, at_least: false, contradicted_by: None }
+}
+
+/// A run of these steps, of which each has as many clients, and passed or not.
+fn run_of_levels(scenario: Scenario, levels: &[(u64, bool)]) -> Run {
+    let of = |clients| Step { clients, usable: Some(clients), ..step() };
+    let mut run = run_of(scenario, levels.iter().map(|&(clients, _)| of(clients)).collect());
+    for (step, &(_, passed)) in run.steps.iter_mut().zip(levels) {
+        step.stop = Some(LimitOutcome { passed, ..step.standing[0].clone() });
+    }
+    run
+}
+
+#[test]
+fn searches_break_limits_on_purpose() {
+    let mut fails = step();
+    (fails.clients, fails.usable) = (400, Some(400));
+    fails.counts.missing = 100;
+    fails.counts.received -= 100;
+    let mut run = run_of(Scenario::Broadcast, vec![step(), fails.clone()]);
+    run.verdict.capacity = Some(capacity(350, 320, 380));
+    let (how_much, breaks, outcome) = of(&run);
+    assert_eq!((&*how_much, outcome), ("held.capacity; 350 clients; 95% CI 320 to 380", Outcome::Held));
+    assert_eq!(
+        breaks,
+        "breaks.at; 400 clients; loss.missing missing=100 of=1800 what=\"copies\"; server.left_out due=1800 missing=100"
+    );
+    let mut run = run_of(Scenario::Broadcast, vec![fails]);
+    run.verdict.capacity = Some(capacity(0, 0, 1));
+    let (how_much, _, outcome) = of(&run);
+    assert_eq!(
+        (&*how_much, outcome),
+        ("held.nothing; 400 clients; loss.missing missing=100 of=1800 what=\"copies\"", Outcome::Broken)
+    );
+}
+
+#[test]
+fn noisy_searches_do_not_tell() {
+    let mut run = run_of(Scenario::Broadcast, vec![step()]);
+    let wide = capacity(637, 35, 1_189);
+    run.verdict.capacity = Some(wide);
+    let (how_much, ..) = of(&run);
+    assert_eq!(
+        how_much,
+        "cannot_tell.capacity; 95% CI 35 to 1,189, too noisy to say: measure longer (--duration, --sample-size), on a quieter machine"
+    );
+    run.verdict.capacity = Some(Capacity { low: 600, high: 650, contradicted_by: Some(1_500), ..wide });
+    let (how_much, ..) = of(&run);
+    assert_eq!(
+        how_much,
+        "cannot_tell.capacity; 95% CI 600 to 650, what was measured at 1,500 clients says otherwise: measure longer (--duration, --sample-size), on a quieter machine"
+    );
+}
+
+#[test]
+fn capacities_at_the_generators_limit_are_bounds() {
+    let mut fails = step();
+    (fails.clients, fails.usable) = (400, Some(400));
+    fails.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
+    let mut run = run_of(Scenario::Broadcast, vec![step(), fails]);
+    run.steps[1].stop = Some(LimitOutcome { passed: false, ..run.steps[0].standing[0].clone() });
+    run.verdict = verdict::conclude(&run.steps);
+    run.verdict.capacity = Some(capacity(350, 320, 380));
+    let (how_much, ..) = of(&run);
+    let said = "held.until_gave_out; 350 clients; unclear beyond: the generator was the bottleneck; 95% CI 320 to 380";
+    assert_eq!(how_much, said);
+    assert!(is_untrusted(&run));
+}
+
+#[test]
+fn sweeps_break_at_another_than_the_best_level() {
+    let mut run = run_of_levels(Scenario::Saturate, &[(100, true), (1_000, false)]);
+    let level = |clients, safe_per_s, overload_per_s| Level {
+        clients,
+        safe_per_s: Some(safe_per_s),
+        received_per_s: Some(safe_per_s),
+        overload_per_s,
+        fatal_per_s: None,
+        knee: None,
+    };
+    run.verdict.levels = vec![level(100, 300.0, None), level(1_000, 250.0, Some(300.0))];
+    let (_, breaks, _) = of(&run);
+    assert_eq!(
+        breaks,
+        "breaks.at; 300 messages/s to 1,000 clients; loss.limit actual=\"0\" limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
+    );
+}
+
+#[test]
+fn rates_at_the_generators_limit_are_bounds() {
+    let mut run = run_of_levels(Scenario::Saturate, &[(100, true), (100, false)]);
+    for (step, per_s) in run.steps.iter_mut().zip([300.0, 400.0]) {
+        step.rates.asked_per_s = Some(per_s);
+    }
+    run.steps[1].bottleneck = Some(Found::from(Cause::GeneratorCpu { cpu: Percent(97.0) }));
+    run.verdict.levels = levels(&run.steps);
+    run.verdict.levels[0].received_per_s = Some(300.0);
+    let (how_much, ..) = of(&run);
+    let facts = ["held.rates_at_least", "300 deliveries/s", "safe: at least 300/s"];
+    assert!(facts.iter().all(|fact| how_much.contains(fact)), "{how_much}");
+    run.steps[1].bottleneck = Some(Found::from(Cause::ServerQueue { late: Percent(20.0) }));
+    assert!(of(&run).0.starts_with("held.rates; "));
+}
+
+#[test]
+fn overruled_steps_are_not_the_breaking_point() {
+    let mut run = run_of_levels(Scenario::Broadcast, &[(200, false), (200, true), (200, true), (250, false)]);
+    let full = Cause::MachineFull { idle: Percent(0.0), others: None, programs: None };
+    run.steps[0].bottleneck = Some(Found::from(full));
+    run.verdict.capacity = Some(capacity(225, 200, 250));
+    let (how_much, breaks, _) = of(&run);
+    assert_eq!(how_much, "held.capacity; 225 clients; 95% CI 200 to 250");
+    assert_eq!(
+        breaks,
+        "breaks.at; 250 clients; loss.limit actual=\"0\" limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
+    );
+}
+
+#[test]
+fn lost_agents_bound_no_capacity() {
+    let mut run = run_of_levels(Scenario::Echo, &[(300, true), (600, true)]);
+    run.verdict.capacity = Some(Capacity { at_least: true, ..capacity(600, 600, 600) });
+    assert_eq!(of(&run).0, "held.at_least; 600 clients");
+    run.steps[1].fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
+    assert!(of(&run).0.starts_with("held.clients; 300 clients; "), "{}", of(&run).0);
+    assert_eq!(of(&run).1, "breaks.not_found; generator.lost_agents lost=1 of=1");
+}
