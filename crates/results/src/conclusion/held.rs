@@ -196,8 +196,8 @@ pub fn shown(run: &Run) -> usize {
     kept.unwrap_or(run.steps.len().saturating_sub(1))
 }
 
-/// The step that is the answer of the run: of those that kept all limits, the one with the most clients; of a
-/// sweep of rates, the one that is the answer.
+/// The step that is the answer of the run: of those that kept all limits, the one with the most clients, up to the
+/// capacity where a search found it; of a sweep of rates, the one that is the answer.
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
     let mut kept = verdict::whole(&run.steps).filter(|step| step.has_passed() && !step.is_short());
     match levels::best(&run.verdict.levels) {
@@ -205,6 +205,11 @@ pub fn heaviest_kept(run: &Run) -> Option<&Step> {
         Some(level) => {
             kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)
         }
-        None => kept.max_by_key(|step| step.clients),
+        None => {
+            let found = run.verdict.capacity.filter(|capacity| capacity.is_decided() && !capacity.at_least);
+            // Near the limit, a step that is too heavy passes now and then.
+            let is_within = |step: &Step| found.is_none_or(|capacity| step.clients <= capacity.clients);
+            kept.max_by_key(|step| (is_within(step), step.clients))
+        }
     }
 }

@@ -133,3 +133,13 @@ fn lost_agents_bound_no_capacity() {
     assert!(of(&run).0.starts_with("held.clients; 300 clients; "), "{}", of(&run).0);
     assert_eq!(of(&run).1, "breaks.not_found; generator.lost_agents lost=1 of=1");
 }
+
+#[test]
+fn steps_beyond_a_capacity_do_not_stand_for_it() {
+    let mut run = run_of_levels(Scenario::Broadcast, &[(200, true), (250, true), (250, false)]);
+    run.steps[1].figures.rtt.record_n_ns(2 * S, 1_800);
+    run.verdict.capacity = Some(capacity(225, 200, 250));
+    assert_eq!((shown(&run), conclude(&run).noticed), (0, None));
+    run.verdict.capacity = Some(Capacity { at_least: true, ..capacity(250, 250, 250) });
+    assert_eq!((shown(&run), conclude(&run).noticed.is_some()), (1, true));
+}
