@@ -57,21 +57,25 @@ fn inconclusive(doubt: Inconclusive, interval: &str) -> Claim {
 }
 
 /// The deliveries of the best level, and the safe rate of each: never more than was answered in time. Where
-/// something other than the server gave out at the next rate, it may carry more.
+/// something other than the server gave out at the next rate, or there was none, it may carry more.
 pub(super) fn swept(run: &Run) -> Option<Claim> {
     let best = levels::best(&run.verdict.levels)?;
-    let at_least = |level: &Level| if gave_out(run, level).is_some() { "at least " } else { "" };
+    let is_floor = |level: &Level| level.overload_per_s.is_none() || gave_out(run, level).is_some();
+    let at_least = |level: &Level| if is_floor(level) { "at least " } else { "" };
     let safe = |level: &Level| {
         Some(format!("{}{} to {}", at_least(level), rate(level.safe_per_s?, ""), count(level.clients)))
     };
     let safe: Vec<String> = run.verdict.levels.iter().filter_map(safe).collect();
     let answer = rate(best.received_per_s.unwrap_or_default(), "deliveries");
     let safe = format!("safe: {} clients", safe.join(", "));
-    let Some(beyond) = gave_out(run, best) else {
+    if !is_floor(best) {
         return Some(Claim::passed("held.rates", answer.clone()).of(answer).with_facts(vec![safe]));
-    };
+    }
     let claim = Claim::passed("held.rates_at_least", format!("at least {answer}")).of(answer);
-    Some(claim.toned(Tone::Doubt).with_facts(vec![safe, beyond]))
+    Some(match gave_out(run, best) {
+        Some(beyond) => claim.toned(Tone::Doubt).with_facts(vec![safe, beyond]),
+        None => claim.with_facts(vec![safe]),
+    })
 }
 
 /// The resource that gave out at the lowest rate of a level that broke a limit, if it was not the server.

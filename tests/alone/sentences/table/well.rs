@@ -63,7 +63,9 @@ fn scenarios() -> Vec<Situation> {
             HONEST,
             "saturate {ws} --levels 10,20 --first-rate 20 --max-rate 80 -d 1s",
         )
-        .how_much(&["{number} deliveries/s, safe: {number}/s to 10, {number}/s to 20 clients"])
+        .how_much(&[
+            "at least {number} deliveries/s, safe: at least {number}/s to 10, at least {number}/s to 20 clients",
+        ])
         .never(&["missing"]),
         situation("clients that do nothing", HONEST, "idle {ws} --clients 300 -d 1s")
             .how_much(&["300 clients"])

@@ -87,7 +87,11 @@ fn sweeps_break_at_another_than_the_best_level() {
         knee: None,
     };
     run.verdict.levels = vec![level(100, 300.0, None), level(1_000, 250.0, Some(300.0))];
-    let (_, breaks, _) = of(&run);
+    let (how_much, breaks, _) = of(&run);
+    assert_eq!(
+        how_much,
+        "held.rates_at_least; 300 deliveries/s; safe: at least 300/s to 100, 250/s to 1,000 clients"
+    );
     assert_eq!(
         breaks,
         "breaks.at; 300 messages/s to 1,000 clients; loss.limit actual=\"0\" limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
