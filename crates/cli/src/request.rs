@@ -90,6 +90,7 @@ impl Request<'_> {
             throng: env!("CARGO_PKG_VERSION").into(),
             command: secrets::own_command(),
             scenario: *scenario,
+            is_search: self.course.is_search(),
             dialect: plan.client_spec.dialect_name(),
             seed: Some(plan.seed),
             target: results::Target {

@@ -153,6 +153,11 @@ impl Course {
         matches!(self.path, Path::Walk { left: None, .. })
     }
 
+    /// Returns whether it looks for the capacity.
+    pub fn is_search(&self) -> bool {
+        matches!(self.path, Path::Search(_))
+    }
+
     /// The result of a search.
     pub fn capacity(&self) -> Option<Capacity> {
         match &self.path {

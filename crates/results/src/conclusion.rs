@@ -98,7 +98,7 @@ pub struct FailureRule {
 impl FailureRule {
     /// The rule of a run: of all its steps, so that it is made once for them.
     pub fn of(run: &Run) -> Self {
-        Self { is_held: heaviest_kept(run).is_some(), is_looking: is_looking(run) }
+        Self { is_held: heaviest_kept(run).is_some(), is_looking: run.is_looking() }
     }
 
     /// Returns whether limits are broken on purpose, to find where they break.
@@ -115,11 +115,6 @@ impl FailureRule {
     }
 }
 
-/// A search, or a sweep of rates.
-fn is_looking(run: &Run) -> bool {
-    run.verdict.capacity.is_some() || run.scenario.facts().sweeps
-}
-
 fn outcome(run: &Run) -> Outcome {
     let rule = FailureRule::of(run);
     let is_failure = |step: &Step| rule.failures(step).next().is_some();
@@ -127,7 +122,7 @@ fn outcome(run: &Run) -> Outcome {
     let is_nothing = |step: &Step| step.tells_nothing() && step.has_passed();
     match run.steps.iter().all(is_nothing) {
         true => Outcome::Nothing,
-        false if is_looking(run) && heaviest_kept(run).is_none() => Outcome::Broken,
+        false if run.is_looking() && heaviest_kept(run).is_none() => Outcome::Broken,
         false if run.steps.iter().any(is_failure) => Outcome::Broken,
         false => Outcome::Held,
     }

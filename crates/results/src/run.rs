@@ -30,6 +30,8 @@ pub struct Run {
     pub command: Vec<String>,
     /// The scenario.
     pub scenario: Scenario,
+    /// True if it looks for the capacity, which is known once it has ended.
+    pub is_search: bool,
     /// The application protocol: `json`, `phoenix`, ….
     pub dialect: String,
     /// The seed of every random choice.
@@ -47,6 +49,14 @@ pub struct Run {
     pub resume_after: Option<u32>,
     /// The verdict of all steps.
     pub verdict: Verdict,
+}
+
+impl Run {
+    /// Returns whether it breaks limits to find where they break: a search, or a sweep of rates.
+    pub(crate) fn is_looking(&self) -> bool {
+        // Older files tell a search by its capacity alone.
+        self.is_search || self.verdict.capacity.is_some() || self.scenario.facts().sweeps
+    }
 }
 
 /// The server under test.

@@ -29,8 +29,7 @@ fn could_be_otherwise(run: &Run, step: &Step) -> bool {
     }
     let is_asked = !step.limits.is_empty();
     // In a closed loop, and where capacity is looked for, a faster generator would have found more.
-    let is_open =
-        step.rates.asked_per_s.is_some() && run.verdict.capacity.is_none() && run.verdict.levels.is_empty();
+    let is_open = step.rates.asked_per_s.is_some() && !run.is_looking();
     is_limited(step) && !(is_asked && is_open && step.limits.iter().all(is_of_latency_or_loss))
 }
 

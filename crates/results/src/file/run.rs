@@ -155,6 +155,8 @@ pub(super) struct FileRun {
     command: Vec<String>,
     #[serde(with = "scenario")]
     scenario: Scenario,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    search: bool,
     dialect: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
@@ -186,6 +188,7 @@ impl FileRun {
             throng: run.throng.clone(),
             command: run.command.clone(),
             scenario: run.scenario,
+            search: run.is_search,
             dialect: run.dialect.clone(),
             seed: run.seed,
             target: FileTarget::from(&run.target),
@@ -213,6 +216,7 @@ impl From<FileRun> for Run {
             throng: file.throng,
             command: file.command,
             scenario: file.scenario,
+            is_search: file.search,
             dialect: file.dialect,
             seed: file.seed,
             target: file.target.into(),

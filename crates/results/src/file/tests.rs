@@ -29,6 +29,7 @@ fn files_round_trip() {
         let read = read(&text).unwrap();
         assert_eq!(write(&read), text, "writing again changes nothing");
         assert_eq!((&read.verdict, read.resume_after), (&run.verdict, run.resume_after));
+        assert_eq!(read.is_search, run.is_search);
         assert_eq!((&read.id, &read.target, &read.environment), (&run.id, &run.target, &run.environment));
         assert_eq!((&read.name, &read.note, &read.inputs), (&run.name, &run.note, &run.inputs));
         for (read, step) in read.steps.iter().zip(&run.steps) {

@@ -33,6 +33,11 @@ fn searches_break_limits_on_purpose() {
         breaks,
         "breaks.at; 400 clients; loss.missing missing=100 of=1800 what=\"copies\"; server.left_out due=1800 missing=100"
     );
+    run.verdict.capacity = None;
+    assert_eq!(of(&run).2, Outcome::Broken, "a walk");
+    run.is_search = true;
+    let (how_much, _, outcome) = of(&run);
+    assert_eq!((&*how_much, outcome), ("held.clients; 300 clients; 300 messages/s", Outcome::Held));
     let mut run = run_of(Scenario::Broadcast, vec![fails]);
     run.verdict.capacity = Some(capacity(0, 0, 1));
     let (how_much, _, outcome) = of(&run);

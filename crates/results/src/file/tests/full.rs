@@ -293,6 +293,7 @@ pub(super) fn full() -> Run {
         throng: "0.1.0".into(),
         command: vec!["throng".into(), "broadcast".into(), "ws://127.0.0.1:3334/ws".into()],
         scenario: Scenario::Broadcast,
+        is_search: true,
         dialect: "json".into(),
         seed: Some(u64::MAX),
         target: Target {
