@@ -3,7 +3,7 @@
 use stats::{Count, CountOf, Whole};
 
 use crate::finding::Loss;
-use crate::finding::quantity::{Kinds, Ns, PerS, Percent};
+use crate::finding::quantity::{CutPercent, Kinds, Ns, PerS};
 use crate::format::{self, count, cut_percent};
 use crate::judgement::Unit;
 use crate::limit::{Counted, Figure, LimitOutcome, Requirement};
@@ -176,9 +176,9 @@ fn missed(scenario: Scenario, step: &Step, what: String) -> Option<Loss> {
     let late = step.counts.late;
     Some(match is_answered {
         true if late > 0 => Loss::Queued { late, of: step.counts.expected, what },
-        // Messages are acknowledged whose copies do not come. The share is cut, so that it stays below the limit.
+        // Messages are acknowledged whose copies do not come.
         true => {
-            let kept = Percent(cut_percent(step.kept_percent()?));
+            let kept = CutPercent(cut_percent(step.kept_percent()?));
             Loss::Kept { kept, what, asked: PerS(asked), sends }
         }
         false => Loss::Rate { achieved: PerS(achieved), asked: PerS(asked), sends },

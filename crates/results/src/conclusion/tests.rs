@@ -187,6 +187,8 @@ fn missing_copies_are_no_answer_rate() {
             "loss.kept asked_per_s=100.0 kept_percent=87.5 sends=\"messages\" what=\"copies\""
         ]
     );
+    let rate = standing::broken_rate(&run.steps[0]).unwrap();
+    assert!(told(rate).to_string().starts_with("87.5%"), "{}", told(rate));
     assert_eq!(of(&run).0, "held.nothing; 300 clients; loss.missing missing=1500 of=12000 what=\"copies\"");
 }
 

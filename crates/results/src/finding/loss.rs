@@ -1,6 +1,6 @@
 //! Losses: messages lost, wrong or late.
 
-use super::quantity::{Kinds, Ns, PerS, Percent, Span};
+use super::quantity::{CutPercent, Kinds, Ns, PerS, Span};
 use super::table::findings;
 
 findings! {
@@ -178,7 +178,7 @@ findings! {
     /// Messages were acknowledged whose copies did not come.
     Kept "loss.kept" {
         /// The percentage of all due that came.
-        kept: Percent,
+        kept: CutPercent,
         /// `copies` or `answers`.
         what: String,
         /// Messages due.

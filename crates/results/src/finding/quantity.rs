@@ -84,6 +84,10 @@ quantity!(
     Percent(f64), "_percent", 97.0, self => rounded(self.0), Value::as_f64, (percent(rounded(self.0)), "%")
 );
 quantity!(
+    /// A share cut to a tenth, so that it stays below the limit that it broke.
+    CutPercent(f64), "_percent", 97.0, self => rounded(self.0), Value::as_f64, (format!("{:.1}", rounded(self.0)), "%")
+);
+quantity!(
     /// A duration in nanoseconds; milliseconds in files.
     Ns(u64), "_ms", 20_000_000, self => self.0 as f64 / 1e6,
     |value| value.as_f64().map(|ms| (ms * 1e6).round() as u64), (format::duration(self.0), "")
