@@ -84,7 +84,8 @@ impl Step {
         }
     }
 
-    /// Returns whether it says something of a step: of one that the user ended, what had not come by then is not lost.
+    /// Returns whether it says something of a step: of one that the user ended, what had not come by then is not
+    /// lost, and no rate had its time.
     pub(crate) fn tells(&self, figure: Figure) -> bool {
         use Count::{JoinFailures, LostOffline, NotBack, Unseen};
         let is_of_what_comes_late = match figure {
@@ -92,7 +93,8 @@ impl Step {
                 [JoinFailures, LostOffline, NotBack, Unseen].contains(&count)
             }
             Figure::Gauge(gauge) => gauge == Gauge::Delivered,
-            _ => false,
+            Figure::Rate(rate) => rate != Rate::Connects,
+            Figure::Timed(..) | Figure::Counted(_) => false,
         };
         !(self.was_interrupted() && is_of_what_comes_late)
     }
