@@ -184,6 +184,8 @@ fn of_role(step: &Step, role: &RoleFigures) -> Step {
     let connects = counts.connected + counts.connect_timeouts + counts.connect_failures;
     let mut of_role = apart(step, Counts { connects, ..*counts }, rtt, delivery);
     of_role.clients = *people;
+    // Nor are clients that stay from step to step: at most all that are there have the role.
+    of_role.usable = step.usable.map(|usable| usable.min(*people));
     of_role.figures.handshake = handshake.clone();
     of_role
 }

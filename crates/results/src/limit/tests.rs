@@ -331,6 +331,10 @@ fn limits_may_name_a_role() {
     assert!(passes(&step, "role.listener.missing<=10%") && !passes(&step, "role.listener.missing<10%"));
     assert!(passes(&step, "role.listener.connect_failures<=20%"), "of ten who tried");
     assert!(!passes(&step, "role.listener.connect_failures<20%"));
+    (step.usable, step.roles[0].people) = (Some(108), 110);
+    step.roles[0].counts.disconnects = 1;
+    assert!(passes(&step, "role.speaker.disconnects<1%"), "100 of them are of earlier steps");
+    assert!(!passes(&step, "role.speaker.disconnects<0.9%"));
     assert!(!passes(&step, "role.other.missing==0"), "what was not measured is no proof");
     step.figures.rtt.record_n_ns(5 * MS, 1);
     assert!(!passes(&step, "role.speaker.rtt.max<=10ms"), "the message without an answer may be a speaker's");
