@@ -114,6 +114,13 @@ impl Step {
         (count, whole.max(count))
     }
 
+    /// Connections that ended under the load, of how many, and the word for these: clients, unless one had several.
+    pub(crate) fn disconnects(&self) -> (u64, u64, String) {
+        let (lost, of) = self.counted(Counted::Count(Count::Disconnects));
+        let what = if of > self.clients { "connections" } else { "clients" };
+        (lost, of, what.to_owned())
+    }
+
     fn gauge(&self, gauge: Gauge) -> Option<f64> {
         let (server, generator) = (self.server.as_ref(), self.generator.as_ref());
         match gauge {

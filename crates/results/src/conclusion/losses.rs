@@ -196,12 +196,11 @@ fn not_connected(scenario: Scenario, step: &Step) -> Option<Loss> {
 
 /// Connections that ended under the load. Where clients come and go, a client had several.
 fn lost(scenario: Scenario, step: &Step) -> Option<Loss> {
-    let (lost, connections) = (some(step.counts.disconnects)?, step.connections());
-    let what = if connections > step.clients { "connections" } else { "clients" };
-    let what = what.to_owned();
+    let (lost, of, what) = step.disconnects();
+    let lost = some(lost)?;
     Some(match silence::idle_timeout_ns(step) {
-        Some(after_ns) => Loss::Idle { lost, of: connections, what, after: Ns(after_ns) },
-        None => Loss::Connections { lost, of: connections, what, first: first_loss(scenario, step) },
+        Some(after_ns) => Loss::Idle { lost, of, what, after: Ns(after_ns) },
+        None => Loss::Connections { lost, of, what, first: first_loss(scenario, step) },
     })
 }
 

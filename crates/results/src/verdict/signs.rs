@@ -66,8 +66,7 @@ pub(super) fn lost_clients(step: &Step) -> Cause {
     if let Some(cause) = unreachable(step) {
         return cause;
     }
-    let lost = step.counts.disconnects;
-    let (of, what) = clients_or(step, step.connections());
+    let (lost, of, what) = step.disconnects();
     match silence::idle_timeout_ns(step) {
         Some(after_ns) => Cause::ServerIdleTimeout { lost, of, what, after: Ns(after_ns) },
         None => Cause::ServerLostClients { lost, of, what },

@@ -183,6 +183,17 @@ fn one_lost_client_explains_little() {
 }
 
 #[test]
+fn clients_are_lost_of_those_connected() {
+    let mut step = step();
+    (step.usable, step.counts.connected, step.counts.disconnects) = (Some(290), 290, 3);
+    step.standing = vec![LimitOutcome::of_text("disconnects==0")];
+    let loss = failings(Scenario::Echo, &step)[0].terse();
+    assert_eq!(loss, "loss.connections lost=3 of=290 what=\"clients\"");
+    let cause = bottleneck(&step, None).cause.terse();
+    assert_eq!(cause, "server.lost_clients lost=3 of=290 what=\"clients\"");
+}
+
+#[test]
 fn absent_clients_are_not_said_to_be_back() {
     let mut step = step();
     step.figures.recovery.record_n_ns(900 * MS, 1_000);
