@@ -81,8 +81,5 @@ pub(crate) fn cut_short(mut step: Step, error: &crew::Error) -> Step {
 /// Concludes a run whose steps are all measured.
 pub(crate) fn conclude(run: &mut Run, course: &Course) {
     run.verdict.capacity = course.capacity();
-    if run.scenario.facts().sweeps {
-        run.verdict.levels = results::levels::levels(&run.steps);
-    }
     run.verdict.bottleneck = verdict::held_back(&run.steps, &run.verdict);
 }

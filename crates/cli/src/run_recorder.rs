@@ -39,7 +39,7 @@ impl<'a> RunRecorder<'a> {
         let (goes_on, resumed) = (earlier.is_some(), earlier.as_ref().and_then(resume::caveat));
         // All are told of one run, whichever part of it this is.
         let run = match earlier {
-            Some(earlier) => Run { verdict: verdict::conclude(&earlier.steps), ..earlier },
+            Some(earlier) => Run { verdict: verdict::conclude(earlier.scenario, &earlier.steps), ..earlier },
             None => request.blank_run(),
         };
         let steps = request.course.left().map(|left| run.steps.len() as u32 + left);
@@ -97,7 +97,7 @@ impl<'a> RunRecorder<'a> {
         step.marks.extend(self.live.finish_restarts());
         step.marks.extend(self.events.as_mut().and_then(EventLog::end_step));
         self.run.steps.push(step);
-        self.run.verdict = verdict::conclude(&self.run.steps);
+        self.run.verdict = verdict::conclude(self.run.scenario, &self.run.steps);
         self.live.handle_step(&self.run);
         self.sink.step(&mut self.run);
         if self.sink.is_closed() {

@@ -214,7 +214,7 @@ pub(crate) fn idle_step() -> Step {
 }
 
 fn run(scenario: Scenario, steps: Vec<Step>) -> Run {
-    let verdict = conclude(&steps);
+    let verdict = conclude(scenario, &steps);
     Run {
         id: "20261120-183000-abcdef".into(),
         started_unix_ns: 1_795_199_400_000_000_000,
@@ -286,7 +286,7 @@ pub(crate) fn sweep_run() -> Run {
         step.stop = Some(limit);
         step
     };
-    let mut run = run(
+    run(
         Scenario::Saturate,
         vec![
             step(50, 100.0, 2),
@@ -295,9 +295,7 @@ pub(crate) fn sweep_run() -> Run {
             step(100, 80.0, 3),
             step(100, 160.0, 3_000),
         ],
-    );
-    run.verdict.levels = results::levels::levels(&run.steps);
-    run
+    )
 }
 
 /// Clients lose their connections and all come back.

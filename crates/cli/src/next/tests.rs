@@ -16,7 +16,8 @@ fn run(line: &str, change: impl FnOnce(&mut Step)) -> Run {
     step.rates = Rates { achieved_per_s: Some(500.0), ..Rates::default() };
     change(&mut step);
     let steps = vec![step];
-    Run { command, scenario, verdict: results::verdict::conclude(&steps), steps, ..Run::default() }
+    let verdict = results::verdict::conclude(scenario, &steps);
+    Run { command, scenario, verdict, steps, ..Run::default() }
 }
 
 fn broken(step: &mut Step, standing: &str, counts: Counts) {

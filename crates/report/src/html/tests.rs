@@ -169,7 +169,7 @@ fn caveats_of_all_steps_are_said_once() {
         step.marks = vec![caveat("of all steps")];
     }
     run.steps[1].marks.push(caveat("of one step"));
-    run.verdict = results::verdict::conclude(&run.steps);
+    run.verdict = results::verdict::conclude(run.scenario, &run.steps);
     let words = words_of(&page_of(&[run]));
     let steps = words.split_once("id=\"verdicts\"").unwrap().1;
     assert_eq!((steps.matches("of all steps").count(), steps.matches("of one step").count()), (1, 2));
@@ -185,7 +185,7 @@ fn text_from_outside_is_never_markup() {
     run.command.push(evil.into());
     run.steps[0].marks.push(Caveat::told(evil.into()));
     run.steps[0].errors.add(evil, 0, evil);
-    run.verdict = results::verdict::conclude(&run.steps);
+    run.verdict = results::verdict::conclude(run.scenario, &run.steps);
     let harmless = page_of(&[sample::broadcast_run()]);
     let page = page_of(&[run]);
     for tag in ["<script", "</script", "<img", "<!--"] {

@@ -49,7 +49,7 @@ fn run_of(scenario: Scenario, steps: Vec<Step>) -> Run {
         step
     };
     let steps: Vec<Step> = steps.into_iter().map(judged).collect();
-    Run { scenario, verdict: verdict::conclude(&steps), steps, ..Run::default() }
+    Run { scenario, verdict: verdict::conclude(scenario, &steps), steps, ..Run::default() }
 }
 
 /// How much, where it breaks, and what it comes to, of one step.
@@ -282,7 +282,7 @@ fn messages_missed_while_away_come_first() {
 fn limits_are_said_as_written() {
     let mut run = run_of(Scenario::Echo, vec![step()]);
     run.steps[0].limits = vec![Limit::parse("p99<1ms", Scenario::Echo).unwrap().check(&run.steps[0])];
-    run.verdict = verdict::conclude(&run.steps);
+    run.verdict = verdict::conclude(run.scenario, &run.steps);
     let (how_much, _, outcome) = of(&run);
     assert_eq!(
         (&*how_much, outcome),

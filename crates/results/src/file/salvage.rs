@@ -1,7 +1,6 @@
 //! Reading a results file whose end a crash has torn while a step was added.
 
 use super::frame::{Frame, STEPS};
-use crate::levels;
 use crate::run::Run;
 use crate::verdict;
 
@@ -34,10 +33,7 @@ pub fn read(text: &str) -> Result<Run, super::FileError> {
         };
         let whole = run.steps.iter().take_while(|step| !step.was_interrupted()).count();
         run.resume_after = Some(whole as u32);
-        run.verdict = verdict::conclude(&run.steps);
-        if run.scenario.facts().sweeps {
-            run.verdict.levels = levels::levels(&run.steps);
-        }
+        run.verdict = verdict::conclude(run.scenario, &run.steps);
         return Ok(run);
     }
     Err(error)

@@ -7,19 +7,21 @@ use crate::judgement::{Bottleneck, Found};
 use crate::levels;
 use crate::limit::LimitOutcome;
 use crate::run::Verdict;
+use crate::scenario::Scenario;
 use crate::step::Step;
 
 /// Folds the steps: a limit is broken if any step broke it, and is then quoted from the lightest of those; the
-/// bottleneck is what [`held_back`] says; each mark is a reason for doubt, said once. Capacity, knee, levels and memory
-/// are added by the search that found them.
-pub fn conclude(steps: &[Step]) -> Verdict {
+/// bottleneck is what [`held_back`] says; each mark is a reason for doubt, said once. A sweep has its levels. Capacity,
+/// knee and memory are added by the search that found them.
+pub fn conclude(scenario: Scenario, steps: &[Step]) -> Verdict {
     let limits = folded(steps, |step| step.limits.iter());
-    Verdict {
+    let verdict = Verdict {
+        levels: if scenario.facts().sweeps { levels::levels(steps) } else { Vec::new() },
         limits: limits.into_iter().map(|(outcome, _)| outcome.clone()).collect(),
-        bottleneck: held_back(steps, &Verdict::default()),
         trust: caveats::gathered(steps),
         ..Verdict::default()
-    }
+    };
+    Verdict { bottleneck: held_back(steps, &verdict), ..verdict }
 }
 
 /// Each of the limits `of` the steps once, with the step that it is quoted from: the lightest that broke it, or

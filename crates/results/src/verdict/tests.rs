@@ -197,7 +197,7 @@ fn one_of_anything_is_said_as_one() {
     let samples = Caveat::Samples { quantile: Quantile(0.95), samples: 1, needed: 200 };
     let said = marks(&step, 0.95);
     assert_eq!(said, std::slice::from_ref(&samples));
-    let verdict = conclude(&[Step { marks: said, ..step }, quiet()]);
+    let verdict = conclude(Scenario::Echo, &[Step { marks: said, ..step }, quiet()]);
     let place = Place::Some { steps: 1, clients: (1, 1) };
     assert_eq!(verdict.trust, [RunCaveat { low: samples.clone(), high: samples, place }]);
 }

@@ -91,7 +91,8 @@ fn a_calibrated_run_quotes_the_ceiling() {
 
 #[test]
 fn an_empty_run_says_so() {
-    let run = Run { verdict: results::verdict::conclude(&[]), ..Run::default() };
+    let verdict = results::verdict::conclude(Scenario::default(), &[]);
+    let run = Run { verdict, ..Run::default() };
     assert_snapshot!(in_words(Words::Own, &run), @"
     RESULT    UNCLEAR: nothing was measured
     CAVEATS   nothing was measured

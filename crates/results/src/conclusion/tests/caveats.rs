@@ -24,7 +24,8 @@ fn contended(lag_ns: u64) -> Step {
 #[test]
 fn caveats_do_not_repeat_the_cause() {
     let told = |steps: Vec<Step>| {
-        let run = Run { verdict: verdict::conclude(&steps), steps, ..Run::default() };
+        let verdict = verdict::conclude(Scenario::Echo, &steps);
+        let run = Run { verdict, steps, ..Run::default() };
         conclude(&run).caveats(&run)
     };
     assert_eq!(told(vec![contended(30 * MS)]), [UPPER_BOUNDS]);

@@ -72,7 +72,7 @@ fn capacities_at_the_generators_limit_are_bounds() {
     fails.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
     let mut run = run_of(Scenario::Broadcast, vec![step(), fails]);
     run.steps[1].stop = Some(LimitOutcome { passed: false, ..run.steps[0].standing[0].clone() });
-    run.verdict = verdict::conclude(&run.steps);
+    run.verdict = verdict::conclude(run.scenario, &run.steps);
     run.verdict.capacity = Some(capacity(350, 320, 380));
     let (how_much, ..) = of(&run);
     let said = "held.until_gave_out; 350 clients; unclear beyond: the generator was the bottleneck; 95% CI 320 to 380";

@@ -262,7 +262,7 @@ fn full_second(t: u64) -> Second {
 /// A run with every field filled.
 pub(super) fn full() -> Run {
     let step = full_step();
-    let concluded = verdict::conclude(std::slice::from_ref(&step));
+    let concluded = verdict::conclude(Scenario::Broadcast, std::slice::from_ref(&step));
     let verdict = Verdict {
         capacity: Some(Capacity {
             clients: 900,

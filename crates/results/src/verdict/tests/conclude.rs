@@ -15,7 +15,7 @@ fn a_run_is_concluded_from_its_steps() {
     };
     let mut steps = vec![step(1, true, Bottleneck::None), step(2, false, Bottleneck::Generator)];
     steps[1].marks.push(Caveat::Interrupted);
-    let verdict = conclude(&steps);
+    let verdict = conclude(Scenario::Echo, &steps);
     assert_eq!(verdict.limits, [outcome("p95<1ms", false), outcome("missing==0", true)]);
     assert_eq!(verdict.bottleneck, found(Bottleneck::Generator));
     let placed = |caveat: Caveat, place| RunCaveat { low: caveat.clone(), high: caveat, place };
@@ -26,7 +26,7 @@ fn a_run_is_concluded_from_its_steps() {
             placed(Caveat::Interrupted, Place::Some { steps: 1, clients: (2, 2) })
         ]
     );
-    assert_eq!(conclude(&[]).trust, [Caveat::NothingMeasured.into()]);
+    assert_eq!(conclude(Scenario::Echo, &[]).trust, [Caveat::NothingMeasured.into()]);
 }
 
 #[test]
@@ -48,13 +48,20 @@ fn searches_conclude_from_the_lightest_broken_step() {
         step(120, None, Some(2.0)),
         step(110, None, None),
     ];
-    let verdict = conclude(&steps);
+    let verdict = conclude(Scenario::Echo, &steps);
     assert_eq!(lightest_broken(&steps, &crate::Verdict::default()).unwrap().clients, 120);
     assert_eq!((verdict.limits[0].passed, verdict.limits[0].actual), (false, Some(2.0)));
     assert_eq!(verdict.bottleneck, Some(Cause::ServerTookNone { clients: 120 }.into()));
-    assert_eq!(conclude(&steps[..1]).bottleneck, Some(Cause::ServerTookNone { clients: 100 }.into()));
+    assert_eq!(
+        conclude(Scenario::Echo, &steps[..1]).bottleneck,
+        Some(Cause::ServerTookNone { clients: 100 }.into())
+    );
     let rates = [step(50, Some(400.0), Some(9.0)), step(50, Some(200.0), Some(2.0))];
-    assert_eq!(conclude(&rates).limits[0].actual, Some(2.0), "at one number of clients, the lowest rate");
+    assert_eq!(
+        conclude(Scenario::Echo, &rates).limits[0].actual,
+        Some(2.0),
+        "at one number of clients, the lowest rate"
+    );
 }
 
 #[test]
@@ -67,7 +74,7 @@ fn repeated_loads_are_decided_by_most() {
     };
     let said = |who: &[Bottleneck]| {
         let steps: Vec<Step> = who.iter().copied().enumerate().map(step).collect();
-        let found = conclude(&steps).bottleneck.unwrap();
+        let found = conclude(Scenario::Echo, &steps).bottleneck.unwrap();
         (found.bottleneck, found.cause.to_string())
     };
     let (server, machine) = (Bottleneck::Server, Bottleneck::Machine);
@@ -76,4 +83,21 @@ fn repeated_loads_are_decided_by_most() {
     assert_eq!(said(&[server, machine, server]), (server, "0".into()));
     assert_eq!(said(&[server, machine]), (machine, "1".into()), "in doubt, not the server");
     assert_eq!(said(&[machine, server]), (machine, "0".into()));
+}
+
+#[test]
+fn sweeps_conclude_from_their_best_level() {
+    let step = |clients, per_s, passed| Step {
+        clients,
+        rates: Rates { asked_per_s: Some(per_s), received_per_s: Some(per_s), ..Rates::default() },
+        limits: vec![LimitOutcome { passed, ..LimitOutcome::of_text("p95<1ms") }],
+        bottleneck: Some(Cause::ServerTookNone { clients }.into()),
+        ..Step::default()
+    };
+    let steps =
+        [step(50, 100.0, true), step(50, 200.0, false), step(500, 400.0, true), step(500, 800.0, false)];
+    let verdict = conclude(Scenario::Saturate, &steps);
+    let safe: Vec<_> = verdict.levels.iter().map(|level| (level.clients, level.safe_per_s)).collect();
+    assert_eq!(safe, [(50, Some(100.0)), (500, Some(400.0))]);
+    assert_eq!(verdict.bottleneck, Some(Cause::ServerTookNone { clients: 500 }.into()));
 }
