@@ -50,7 +50,8 @@ pub(super) fn gone(step: &Step) -> Option<Cause> {
     let counts = &step.counts;
     // Where the user ended it, some were still waiting for their turn.
     let decided = counts.connects.saturating_sub(counts.connecting);
-    if decided > 0 && counts.connected == 0 {
+    // Clients of earlier steps stay connected.
+    if decided > 0 && step.connections() == 0 {
         return unreachable(step).or(Some(Cause::ServerTookNone { clients: decided }));
     }
     if is_storm(step) || !generator_had_time(step) {

@@ -68,6 +68,16 @@ fn answers_that_are_missing_are_the_servers() {
 }
 
 #[test]
+fn servers_full_of_earlier_clients_turn_away() {
+    let (_, why) = judged(|step| {
+        (step.clients, step.usable) = (200, Some(100));
+        (step.counts.connects, step.counts.connected, step.counts.connect_failures) = (100, 0, 100);
+        held_to(step);
+    });
+    assert_eq!(why, "server.turned_away of=200 refused=100 what=\"clients\"");
+}
+
+#[test]
 fn errors_are_the_servers_despite_busy_cpus() {
     let beside_others = |change: fn(&mut Step)| {
         judged(|step| {
