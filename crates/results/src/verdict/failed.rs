@@ -91,11 +91,11 @@ fn not_connected(step: &Step) -> Option<Cause> {
     if let Some(cause) = out_of_files(step) {
         return Some(cause);
     }
-    if counts.connect_failures > 0 {
-        let refused = counts.connect_failures;
+    let (refused, waited, overflows) = (counts.connect_failures, counts.connect_timeouts, overflows(step));
+    // What happened to most: a single refusal does not explain a full queue.
+    if refused > 0 && refused >= waited {
         return unreachable(step).or(Some(Cause::ServerTurnedAway { refused, of, what }));
     }
-    let (waited, overflows) = (counts.connect_timeouts, overflows(step));
     (waited > 0 && could_connect(step)).then_some(Cause::ServerKeptWaiting { waited, of, what, overflows })
 }
 

@@ -77,6 +77,21 @@ fn broken_answers_were_not_left_out() {
     assert!(why.1.starts_with("server.faulty faulty=12 "), "{}", why.1);
 }
 
+#[test]
+fn clients_kept_waiting_outweigh_a_refusal() {
+    let judged = |lag_ns: u64| {
+        judged(|step| {
+            (step.usable, step.counts.connect_failures, step.counts.connect_timeouts) = (Some(900), 1, 99);
+            step.machine.as_mut().unwrap().listen_overflows = Some(99);
+            generator(step).loop_lag.record_ns(lag_ns);
+            held_to(step);
+        })
+    };
+    let why = "server.kept_waiting of=1000 overflows=99 waited=99 what=\"clients\"";
+    assert_eq!(judged(MS), (Bottleneck::Server, why.to_owned()));
+    assert_ne!(judged(900 * MS).0, Bottleneck::Server, "the generator may have given them up early");
+}
+
 /// A storm of 300 clients, 100 of which were not back.
 fn storm(step: &mut Step) {
     step.figures.recovery.record_n_ns(9_000 * MS, 300);
