@@ -25,6 +25,10 @@ impl Horizon {
         let lost = strays(ages.iter().rev().map(|row| (row.recovered, row.due)));
         let is_seen = |rows: &[Ages]| rows.iter().map(|row| row.due).sum::<u64>() >= COPIES_MIN;
         let first_lost = ages.len() - lost;
+        // A row of few copies may pass for strays from either end: most of its own say which it belongs to.
+        let both = ages.get(first_lost..kept).unwrap_or_default();
+        let first_lost = first_lost + both.iter().take_while(|row| 2 * row.recovered > row.due).count();
+        let kept = kept.min(first_lost);
         // One class may have the horizon in its midst.
         if first_lost > kept + 1 || !is_seen(&ages[..kept]) || !is_seen(&ages[first_lost..]) {
             return None;
@@ -62,6 +66,13 @@ mod tests {
         assert_eq!(of(&[young, old]), Some(sharp));
         let within = Horizon { kept_ns: S, lost_ns: 2 * S };
         assert_eq!(of(&[young, (Some(2 * S), 100, 40), old, (None, 7, 0)]), Some(within));
+    }
+
+    #[test]
+    fn few_copies_are_on_one_side_alone() {
+        let with = |recovered| of(&[(Some(S), 1_000, 1_000), (Some(2 * S), 10, recovered), (None, 1_000, 0)]);
+        assert_eq!(with(0), Some(Horizon { kept_ns: S, lost_ns: S }));
+        assert_eq!(with(10), Some(Horizon { kept_ns: 2 * S, lost_ns: 2 * S }));
     }
 
     #[test]
