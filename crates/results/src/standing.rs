@@ -239,6 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn messages_due_to_nobody_keep_the_rate() {
+        let mut step = open(1, 0);
+        step.counts = Counts { sent: 2_000, ..Counts::default() };
+        assert_eq!(step.kept_percent(), Some(100.0));
+        step.counts.sent = 1_000;
+        assert_eq!(step.kept_percent(), Some(50.0));
+        step.counts.sent = 0;
+        assert_eq!(step.kept_percent(), Some(0.0));
+    }
+
+    #[test]
     fn departures_take_no_answer_from_the_rate() {
         let mut step = open(500, 120);
         step.counts = Counts { received: 1_800, in_flight: 200, left: 20, ..step.counts };

@@ -14,18 +14,20 @@ impl Step {
             return None;
         }
         let asked_per_s = self.rates.asked_per_s?;
-        let Counts { expected, nobody_to_send, .. } = self.counts;
+        let Counts { sent, expected, nobody_to_send, .. } = self.counts;
         // A message that would have been due at the very end is due after it.
         let asked = (asked_per_s * self.duration_ns as f64 / 1e9).floor() - nobody_to_send as f64;
         if asked <= 0.0 && nobody_to_send > 0 {
             return None;
         }
-        if expected == 0 {
-            return Some(0.0);
-        }
-        let percent = 100.0 * self.kept_by_slope(asked).unwrap_or_else(|| self.kept_at_end(asked.max(1.0)));
+        let kept = match (sent, expected) {
+            (0, 0) => 0.0,
+            // Messages that are due to nobody are kept by being sent.
+            (_, 0) => share_sent(sent as f64, asked.max(1.0)),
+            _ => self.kept_by_slope(asked).unwrap_or_else(|| self.kept_at_end(asked.max(1.0))),
+        };
         // 99% of 700 is a hair below in binary.
-        Some((percent * 1e6).round() / 1e6)
+        Some((100.0 * kept * 1e6).round() / 1e6)
     }
 
     /// The slope of the answers over the slope of what was due, row by row while the schedule ran: a constant
