@@ -33,6 +33,7 @@ pub(crate) use conclude::whole;
 pub use conclude::{conclude, held_back, lightest_broken};
 pub use generator::lost_agents;
 pub(crate) use generator::without_agents;
+pub(crate) use lag::counts_from_due;
 pub use machine::others_percent;
 pub use marks::marks;
 pub use owners::{Owner, Owners, slow_time};

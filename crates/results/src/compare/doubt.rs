@@ -7,10 +7,10 @@
 use stats::Timed;
 
 use crate::finding::Caveat;
-use crate::limit::Figure;
+use crate::limit::{Figure, Statistic};
 use crate::rates::Rate;
 use crate::step::Step;
-use crate::verdict::others_percent;
+use crate::verdict::{counts_from_due, others_percent};
 
 /// One side of a comparison at a level: its runs' steps, and their value of a metric.
 #[derive(Clone, Copy)]
@@ -39,8 +39,9 @@ pub(super) fn explanation(figure: Figure, a: Side<'_>, b: Side<'_>) -> Option<Ca
     let is_b_worse = (b.value > a.value) == is_latency;
     let (worse, better) = if is_b_worse { (b, a) } else { (a, b) };
     let difference = worse.value - better.value;
-    if is_latency && mean(worse.steps, lag_ms) - mean(better.steps, lag_ms) >= difference {
-        return any(worse.steps, |caveat| lag_ms(caveat).is_some());
+    let lag = |side: Side<'_>| mean(side.steps, |caveat| lag_ms(caveat, figure, side.value));
+    if is_latency && lag(worse) - lag(better) >= difference {
+        return any(worse.steps, |caveat| lag_ms(caveat, figure, worse.value).is_some());
     }
     let is_between_clocks = matches!(figure, Figure::Timed(Timed::Delivery | Timed::Completion, _));
     if is_between_clocks && mean(a.steps, clock_error_ms) + mean(b.steps, clock_error_ms) >= difference {
@@ -80,12 +81,21 @@ fn mean(side: &[&Step], size: impl Fn(&Caveat) -> Option<f64>) -> f64 {
     sizes.sum::<f64>() / side.len().max(1) as f64
 }
 
-/// How much of a latency may be the generator's, or its waiting for a CPU.
-fn lag_ms(caveat: &Caveat) -> Option<f64> {
-    match caveat {
-        Caveat::Contention { lag, .. } | Caveat::GeneratorLag { lag, .. } => Some(lag.0 as f64 / 1e6),
-        _ => None,
-    }
+/// How much of a latency of `value` ms may be the generator's, or its waiting for a CPU: by a caveat about the
+/// same figure, or about messages as well. Of a lower quantile than the caveat's, it is as large a share.
+fn lag_ms(caveat: &Caveat, figure: Figure, value: f64) -> Option<f64> {
+    let (Caveat::Contention { latency, metric, quantile, lag, .. }
+    | Caveat::GeneratorLag { latency, metric, quantile, lag }) = caveat
+    else {
+        return None;
+    };
+    let Figure::Timed(timed, statistic) = figure else { return None };
+    let about = Timed::named(metric)?;
+    let is_about = about == timed || counts_from_due(about) && counts_from_due(timed);
+    let lag_ms = lag.0 as f64 / 1e6;
+    let is_lower = matches!(statistic, Statistic::Quantile(q) if q < quantile.0);
+    let share = lag.0 as f64 / latency.0.max(1) as f64;
+    is_about.then(|| if is_lower { lag_ms.min(value * share) } else { lag_ms })
 }
 
 fn clock_error_ms(caveat: &Caveat) -> Option<f64> {
@@ -106,7 +116,6 @@ mod tests {
     use super::*;
     use crate::finding::Finding;
     use crate::finding::quantity::{Ns, Percent, Quantile};
-    use crate::limit::Statistic;
     use crate::resources::{GeneratorUse, MachineUse};
 
     const P95: Figure = Figure::Timed(Timed::Rtt, Statistic::Quantile(0.95));
@@ -157,6 +166,19 @@ mod tests {
         assert_eq!(why(P95, [&late(12), &late(13)], [10.0, 20.0]), None, "both were late");
         assert_eq!(why(P95, [&late(12), &quiet], [20.0, 10.0]), Some("caveat.contention"), "A was");
         assert_eq!(why(RATE, [&quiet, &late(12)], [100.0, 50.0]), None);
+    }
+
+    #[test]
+    fn lag_of_messages_explains_no_handshake() {
+        let why = |timed, q, values| {
+            let figure = Figure::Timed(timed, Statistic::Quantile(q));
+            why(figure, [&Step::default(), &late(12)], values)
+        };
+        assert_eq!(why(Timed::Handshake, 0.95, [3.0, 6.0]), None);
+        assert_eq!(why(Timed::Delivery, 0.95, [10.0, 20.0]), Some("caveat.contention"));
+        assert_eq!(why(Timed::Rtt, 0.99, [10.0, 20.0]), Some("caveat.contention"));
+        assert_eq!(why(Timed::Rtt, 0.5, [10.0, 20.0]), None, "2.4 ms of 20 ms");
+        assert_eq!(why(Timed::Rtt, 0.5, [18.0, 20.0]), Some("caveat.contention"));
     }
 
     #[test]

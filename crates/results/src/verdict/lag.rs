@@ -138,7 +138,7 @@ impl Lag {
 }
 
 /// Returns whether a time counts from when a message was due, and so contains how late it was sent.
-fn counts_from_due(figure: Timed) -> bool {
+pub(crate) fn counts_from_due(figure: Timed) -> bool {
     let is_whole =
         matches!(figure, Timed::Rtt | Timed::First | Timed::FirstToken | Timed::Delivery | Timed::Completion);
     is_whole || figure.facts().rooms.is_some()
