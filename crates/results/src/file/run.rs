@@ -303,7 +303,9 @@ impl From<FileCapacity> for Capacity {
     fn from(file: FileCapacity) -> Self {
         let FileCapacity { clients, low, high, confidence, contradicted_by, .. } = file;
         let at_least = high.is_none();
-        Capacity { clients, low, high: high.unwrap_or(clients), confidence, at_least, contradicted_by }
+        // Files come from anybody, and comparisons assume a value within its interval.
+        let (low, high) = (low.min(clients), high.map_or(clients, |high| high.max(clients)));
+        Capacity { clients, low, high, confidence, at_least, contradicted_by }
     }
 }
 

@@ -200,6 +200,19 @@ fn written_results_are_valid_by_the_schema() {
 }
 
 #[test]
+fn capacities_are_read_within_their_intervals() {
+    let mut results: serde_json::Value = serde_json::from_str(&write(&full())).unwrap();
+    let mut read_as = |clients: u64| {
+        results["verdict"]["capacity"] =
+            serde_json::json!({"clients": clients, "low": 500, "high": 600, "confidence": 0.95});
+        let capacity = read(&results.to_string()).unwrap().verdict.capacity.unwrap();
+        (capacity.low, capacity.clients, capacity.high)
+    };
+    assert_eq!(read_as(100), (100, 100, 600));
+    assert_eq!(read_as(900), (500, 900, 900));
+}
+
+#[test]
 fn control_characters_of_a_file_reach_nobodys_terminal() {
     let shown = |text: &str| printable(text).into_owned();
     assert_eq!(shown(r#"{"a":"x\u001b[2Jy\u0007\rz\n\t\u000d\u009b"}"#), r#"{"a":"x[2Jyz\n\t"}"#);

@@ -53,7 +53,8 @@ impl Capacity {
     pub fn doubt(&self) -> Option<Inconclusive> {
         // Of a handful of clients a factor of two is a client or two, which no number of measurements tells
         // apart.
-        let is_wide = self.high > WIDTH_MAX * self.low && self.high - self.low > CLIENTS_APART_MIN;
+        let is_wide =
+            self.high > WIDTH_MAX.saturating_mul(self.low) && self.high - self.low > CLIENTS_APART_MIN;
         let wide = (is_wide && !self.at_least).then_some(Inconclusive::Wide);
         wide.or(self.contradicted_by.map(Inconclusive::Contradicted))
     }
