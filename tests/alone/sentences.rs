@@ -243,7 +243,6 @@ const ELSEWHERE: [(&str, &str); 42] = [
     ("/$defs/step/properties/push_", "tests/frames.rs"),
     ("/$defs/step/properties/silence", "tests/losses.rs: an idle timeout"),
     ("/$defs/verdict/properties/capacity", "a search that tells"),
-    ("/$defs/verdict/properties/knee", "latency that outgrows the load"),
     ("/$defs/verdict/properties/levels/items/properties/knee", "latency that outgrows the load"),
     ("/$defs/verdict/properties/levels/items/properties/fatal_per_s", "latency above 200 ms in a sweep"),
     ("/$defs/verdict/properties/memory_per_client", "tests/crew.rs: idle clients by the thousand"),

@@ -7,7 +7,7 @@ use results::{
     Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Requirement, RoleFigures, Run, SayFigures,
     Scenario, ServerUse, Step, Target, standing,
 };
-use stats::{Capacity, Counts, Figures, Histogram, fit::Line, knee::Knee};
+use stats::{Capacity, Counts, Figures, Histogram, fit::Line};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -262,7 +262,6 @@ pub(crate) fn search_run() -> Run {
         at_least: false,
         contradicted_by: None,
     });
-    run.verdict.knee = Some(Knee { load: 50.0, latency: 47.0 * MS as f64 });
     run.verdict.memory_per_client =
         Some(Line { slope: 33_000.5, intercept: 50e6, slope_se: 120.25, points: 80 });
     run

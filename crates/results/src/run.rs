@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use stats::Capacity;
 use stats::fit::Line;
-use stats::knee::Knee;
 
 use crate::finding::RunCaveat;
 use crate::judgement::Found;
@@ -98,8 +97,6 @@ pub struct Environment {
 pub struct Verdict {
     /// How much the server holds, when it was searched for.
     pub capacity: Option<Capacity>,
-    /// The load where latency begins to grow faster than load: messages/s and ns, when load was varied.
-    pub knee: Option<Knee>,
     /// The load that each number of clients could carry, when rates were swept.
     pub levels: Vec<Level>,
     /// Server memory against open connections, while they were made; the slope is bytes per connection.

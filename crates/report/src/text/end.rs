@@ -3,7 +3,7 @@
 use std::iter;
 
 use results::conclusion::{self, Status};
-use results::format::{bytes, count, duration, rate};
+use results::format::{bytes, count, rate};
 use results::{Delivery, Level, Run, Scenario, Step};
 use stats::{Histogram, Timed};
 
@@ -32,14 +32,6 @@ pub(super) fn lines(run: &Run, style: &Style) -> String {
     let verdict = &run.verdict;
     lines.extend(level_table(&verdict.levels));
     lines.extend(Delivery::of(&run.steps).map(|delivery| row("guarantee", &delivery.to_string())));
-    lines.extend(verdict.knee.map(|knee| {
-        let text = format!(
-            "latency outgrows load above {} ({})",
-            rate(knee.load, "messages"),
-            duration(knee.latency as u64)
-        );
-        row("knee", &text)
-    }));
     lines.extend(verdict.memory_per_client.map(|line| {
         let of_server =
             format!("{} per client ± {} (95% CI)", bytes(line.slope), bytes(line.slope_half_width()));

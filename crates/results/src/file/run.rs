@@ -115,8 +115,6 @@ struct FileVerdict {
     sentences: FileSentences,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capacity: Option<FileCapacity>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    knee: Option<FileKnee>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     levels: Vec<FileLevel>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -247,12 +245,11 @@ impl FileSentences {
 
 impl From<&Verdict> for FileVerdict {
     fn from(verdict: &Verdict) -> Self {
-        let Verdict { capacity, knee, levels, memory_per_client, memory_later, limits, bottleneck, trust } =
+        let Verdict { capacity, levels, memory_per_client, memory_later, limits, bottleneck, trust } =
             verdict;
         FileVerdict {
             sentences: FileSentences::default(),
             capacity: capacity.as_ref().map(FileCapacity::from),
-            knee: knee.as_ref().and_then(FileKnee::of),
             levels: levels.iter().map(FileLevel::from).collect(),
             memory_per_client: memory_per_client.and_then(|line| {
                 Some(FileMemory {
@@ -275,7 +272,6 @@ impl From<FileVerdict> for Verdict {
     fn from(file: FileVerdict) -> Self {
         Verdict {
             capacity: file.capacity.map(Capacity::from),
-            knee: file.knee.map(Knee::from),
             levels: file.levels.into_iter().map(Level::from).collect(),
             memory_later: file.memory_per_client.as_ref().and_then(|memory| memory.later_bytes),
             memory_per_client: file.memory_per_client.map(|memory| Line {

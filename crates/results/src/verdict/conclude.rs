@@ -11,8 +11,8 @@ use crate::scenario::Scenario;
 use crate::step::Step;
 
 /// Folds the steps: a limit is broken if any step broke it, and is then quoted from the lightest of those; the
-/// bottleneck is what [`held_back`] says; each mark is a reason for doubt, said once. A sweep has its levels. Capacity,
-/// knee and memory are added by the search that found them.
+/// bottleneck is what [`held_back`] says; each mark is a reason for doubt, said once. A sweep has its levels. Capacity
+/// and memory are added by the search that found them.
 pub fn conclude(scenario: Scenario, steps: &[Step]) -> Verdict {
     let limits = folded(steps, |step| step.limits.iter());
     let verdict = Verdict {

@@ -37,7 +37,6 @@ fn echo_runs_may_end_with_wsdemos_table() {
 #[test]
 fn a_search_ends_with_its_capacity() {
     assert_snapshot!(in_words(Words::Own, &sample::search_run()), @"
-    knee      latency outgrows load above 50.0 messages/s (47.0ms)
     memory    32.2 KiB per client ± 239 B (95% CI)
 
     RESULT    PASSED

@@ -272,7 +272,6 @@ pub(super) fn full() -> Run {
             at_least: false,
             contradicted_by: Some(1_500),
         }),
-        knee: Some(Knee { load: 40.0, latency: 30.0 * MS as f64 }),
         levels: vec![Level {
             clients: 25,
             safe_per_s: Some(400.0),
