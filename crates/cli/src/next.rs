@@ -245,7 +245,12 @@ fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
     let is_refusal =
         |text: &str| ["HTTP 401", "HTTP 403", "unauthorized"].iter().any(|word| text.contains(word));
     let mut errors = run.steps.iter().flat_map(|step| step.errors.iter());
-    errors.find(|(_, error)| is_refusal(&error.example))?;
+    let (kind, _) = errors.find(|(_, error)| is_refusal(&error.example))?;
+    // What clients log in with is not sent with published messages.
+    if kind.starts_with("publish_") {
+        let what = "log in where messages are published: --publish-header, or headers in [publish]";
+        return Some(Next { key: "log_in_to_publish", what: what.into(), words: None });
+    }
     let (key, what) = ("log_in", "log in as users do: -H, --token");
     if run.scenario == Scenario::Http {
         return Some(Next { key, what: what.into(), words: None });

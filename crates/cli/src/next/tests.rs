@@ -222,6 +222,15 @@ fn refused_clients_are_told_to_log_in() {
 }
 
 #[test]
+fn refused_publishers_are_told_of_their_headers() {
+    let run = run("throng broadcast ws://h/ --publish-url http://h/say", |step| {
+        broken(step, "missing==0", Counts { missing: 100, ..Counts::default() });
+        step.errors.add("publish_http_status", 0, "HTTP 401 Unauthorized");
+    });
+    assert_eq!(proposed(&run).0[0], "log_in_to_publish");
+}
+
+#[test]
 fn one_command_is_proposed_once() {
     let mut run = run("throng idle ws://h/ --clients 1", |step| step.clients = 1);
     run.verdict.trust.push(Caveat::MemoryFlat.into());
