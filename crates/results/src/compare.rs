@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use stats::Timed;
 use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
-use crate::conclusion;
+use crate::conclusion::{self, Status};
 use crate::format::counted;
 use crate::judgement::{Bottleneck, Unit};
 use crate::limit::{Figure, Gauge, Part, Statistic};
@@ -248,9 +248,14 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
         let is_broken = |run: &&Run| run.steps.iter().any(has_failed) && !conclusion::breaks_on_purpose(run);
         let (n, of) = (side.iter().filter(is_broken).count(), side.len());
         if let Some(run) = side.iter().find(is_broken) {
-            let how_much = conclusion::conclude(run).how_much;
+            let conclusion = conclusion::conclude(run);
+            // Of a walk that held its first steps, it is a later one.
+            let failure = match conclusion.how_much.status {
+                Status::Passed => conclusion.breaks,
+                _ => conclusion.how_much,
+            };
             let which = if of == 1 { name.to_owned() } else { format!("{n} of {of} runs of {name}") };
-            notes.push(format!("{which} did not hold the load, and latencies are of what came: {how_much}"));
+            notes.push(format!("{which} did not hold the load, and latencies are of what came: {failure}"));
         }
     }
     let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count();

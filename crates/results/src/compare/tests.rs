@@ -156,7 +156,8 @@ fn sides_without_their_load_keep_nothing() {
     assert_eq!(ruling(&comparison, "missing worse"), [Ruling::Broken]);
     let said =
         "4 of 4 runs of B did not hold the load, and latencies are of what came: failed at 10 clients: ";
-    assert!(comparison.notes.iter().any(|note| note.starts_with(said)), "{:?}", comparison.notes);
+    let has_note = |found: &Comparison, begin: &str| found.notes.iter().any(|note| note.starts_with(begin));
+    assert!(has_note(&comparison, said), "{:?}", comparison.notes);
     assert_eq!(ruling(&compare(&broken, &fine), "p95 slower by 5%"), [Ruling::Broken]);
     // With more clients, A does not hold its load either: that says nothing of this one.
     let walks = |runs: &[Run], fails: bool| -> Vec<Run> {
@@ -169,6 +170,8 @@ fn sides_without_their_load_keep_nothing() {
     };
     let of_walks = compare(&walks(&fine, true), &walks(&broken, false));
     assert_eq!(ruling(&of_walks, "p95 slower by 5%"), [Ruling::CannotTell]);
+    let said = said.replace('B', "A").replace("10", "20");
+    assert!(has_note(&of_walks, &said), "{:?}", of_walks.notes);
     let both = compare(&broken, &lossy(repeats(25.0, 4, 1)));
     assert_eq!(ruling(&both, "p95 faster"), [Ruling::Kept], "nor did A");
 }
