@@ -4,7 +4,7 @@ use results::Run;
 use results::Unit;
 use results::compare::{Comparison, Row};
 use serde_json::json;
-use stats::compare::{COMPARISON_CONFIDENCE, Change, REPEATS_MAX};
+use stats::compare::{COMPARISON_CONFIDENCE, Change, REPEATS_MAX, ToTell};
 
 use crate::difference::{show, signed_percent};
 use crate::table::{Cell, Column, Table, TableFormat};
@@ -108,9 +108,13 @@ fn cells(row: &Row) -> Vec<Cell> {
     let by = if is_open { Cell::Absent } else { signed(row.b - row.a) };
     let percent = row.percent().filter(|_| !is_open);
     let to_tell = match row.runs_to_tell(0.0) {
-        _ if is_open || row.change != Change::CannotTell => Cell::Absent,
-        Some(runs) => Cell::Number(f64::from(runs), format!("{runs} a side")),
-        None => Cell::Said("", format!("> {REPEATS_MAX} a side")),
+        _ if row.change != Change::CannotTell => Cell::Absent,
+        ToTell::NoNumber => Cell::Absent,
+        ToTell::Repeats(runs) => {
+            let what = if row.is_of_single_runs() { "or more" } else { "a side" };
+            Cell::Number(f64::from(runs), format!("{runs} {what}"))
+        }
+        ToTell::More => Cell::Said("", format!("> {REPEATS_MAX} a side")),
     };
     vec![
         Cell::number(row.clients, |n| n as f64, format::count),
@@ -212,7 +216,7 @@ mod tests {
           1,000  5,000/s  rtt.p50        ms       2.03ms    2.10ms     +67µs   +3.3%    −819µs  +1.60ms  ?                               > 100 a side
           1,000  5,000/s  received_rate  /s      4,990/s   4,987/s    −2.3/s   −0.0%   −16.4/s  +11.8/s  no difference larger than 0.4%             –
           1,000  5,000/s  recovery.p99   ms        900ms   ≥ 5.00s         –       –         –        –  ?                                          –
-          1,000  5,000/s  server.rss     bytes  4.77 MiB  3.81 MiB  −977 KiB  −20.0%         –        –  ?                                   3 a side
+          1,000  5,000/s  server.rss     bytes  4.77 MiB  3.81 MiB  −977 KiB  −20.0%         –        –  ?                                  3 or more
 
         ?     unclear: a value is a lower bound (1 of 5); the interval includes zero and differences that matter (1 of 5); too few runs, or too short (1 of 5)
         note  the CPU differs: i5 | i7
@@ -229,7 +233,7 @@ mod tests {
         | 1,000 | 5,000/s | rtt.p50 | ms | 2.03ms | 2.10ms | +67µs | +3.3% | −819µs | +1.60ms | ? | > 100 a side |
         | 1,000 | 5,000/s | received_rate | /s | 4,990/s | 4,987/s | −2.3/s | −0.0% | −16.4/s | +11.8/s | no difference larger than 0.4% | – |
         | 1,000 | 5,000/s | recovery.p99 | ms | 900ms | ≥ 5.00s | – | – | – | – | ? | – |
-        | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | ? | 3 a side |
+        | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | ? | 3 or more |
 
         - **?** unclear: a value is a lower bound (1 of 5); the interval includes zero and differences that matter (1 of 5); too few runs, or too short (1 of 5)
         - the CPU differs: i5 \| i7

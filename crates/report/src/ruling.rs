@@ -1,7 +1,7 @@
 //! The outcome of a rule on a comparison, in a sentence.
 
 use results::compare::{Comparison, Row, Rule, Ruled};
-use stats::compare::{REPEATS_MAX, Ruling};
+use stats::compare::{REPEATS_MAX, Ruling, ToTell};
 
 use crate::comparison::word;
 use crate::difference::{level, open};
@@ -34,15 +34,12 @@ pub fn ruling(rule: &Rule, ruled: &Ruled<'_>, found: &Comparison) -> String {
 /// How many runs would tell whether it has changed by that share; empty where no number would.
 fn runs_to_tell(row: &Row, share: f64) -> String {
     match row.runs_to_tell(share) {
-        _ if row.at_least.contains(&true) => String::new(),
-        None => {
+        ToTell::NoNumber => String::new(),
+        ToTell::More => {
             format!("; more than {REPEATS_MAX} runs a side would: measure longer, or on a quieter machine")
         }
-        // From single runs, how much they vary among themselves is not known.
-        Some(runs) if row.found.is_none_or(|found| found.is_of_single_runs()) => {
-            format!("; {runs} runs a side or more may")
-        }
-        Some(runs) => format!("; about {runs} runs a side would"),
+        ToTell::Repeats(runs) if row.is_of_single_runs() => format!("; {runs} runs a side or more may"),
+        ToTell::Repeats(runs) => format!("; about {runs} runs a side would"),
     }
 }
 
@@ -114,6 +111,8 @@ mod tests {
         assert!(unclear.contains("−43.5% and +83.0%; about 74 runs"), "{unclear}");
         let wild = said(&[1.0, 9.0, 2.0], &[50.0, 51.0, 49.0], "p99 slower by 5%", None);
         assert!(wild.contains("more than 100 runs"), "{wild}");
+        let of_none = said(&[0.0; 3], &[0.0, 1.0, 0.0], "p99 worse", None);
+        assert!(!of_none.contains("runs"), "{of_none}");
         let doubted = said(&a, &worse, "p99 worse", Some(Caveat::MachineFull));
         assert!(doubted.ends_with(&Caveat::MachineFull.to_string()), "{doubted}");
         let few = said(&a[..1], &worse[..1], "p99 worse", None);

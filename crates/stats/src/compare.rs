@@ -72,6 +72,17 @@ pub enum Ruling {
     CannotTell,
 }
 
+/// The number of repeats of each side that would decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToTell {
+    /// The number that decides in 90 of 100 cases, about.
+    Repeats(u32),
+    /// A larger number than [`REPEATS_MAX`].
+    More,
+    /// No number: readings are too coarse, or A is 0, of which there is no share.
+    NoNumber,
+}
+
 /// One figure of B beside A's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
@@ -251,14 +262,17 @@ impl Comparison {
         }
     }
 
-    /// The number of repeats of each side that would decide in 90 of 100 cases whether B has changed by that
-    /// share of A, if they vary as these do. A `share` of 0 is [`MARGIN`]. `None`: more than [`REPEATS_MAX`].
-    pub fn repeats_for(&self, share: f64) -> Option<u32> {
-        let Some(spread) = self.spread else { return Some(REPEATS_MIN) };
+    /// The number of repeats of each side that would decide whether B has changed by that share of A, if they
+    /// vary as these do. A `share` of 0 is [`MARGIN`].
+    pub fn repeats_for(&self, share: f64) -> ToTell {
+        let Some(spread) = self.spread else { return ToTell::Repeats(REPEATS_MIN) };
         let wanted = match spread.scale {
             Scale::Ratio => margin(share).ln_1p(),
             Scale::Linear => margin(share) * self.a.abs(),
         };
+        if spread.finest >= wanted {
+            return ToTell::NoNumber;
+        }
         let reaches = |n: u32| {
             let n = f64::from(n);
             // 2n − 2: with equal repeats and equal variances on both sides, Welch's degrees of freedom are
@@ -266,10 +280,10 @@ impl Comparison {
             let widths = student::t(COMPARISON_CONFIDENCE, 2.0 * n - 2.0) + POWER_DEVIATES;
             widths * (spread.variance / n).sqrt() + spread.finest <= wanted
         };
-        let found = (REPEATS_MIN..=REPEATS_MAX).find(|&n| reaches(n))?;
+        let found = (REPEATS_MIN..=REPEATS_MAX).find(|&n| reaches(n));
         // As many as there are did not do: the difference is near the bound itself.
-        let needed = if found > spread.repeats { found } else { 2 * spread.repeats };
-        (needed <= REPEATS_MAX).then_some(needed)
+        let needed = found.map(|found| if found > spread.repeats { found } else { 2 * spread.repeats });
+        needed.filter(|&needed| needed <= REPEATS_MAX).map_or(ToTell::More, ToTell::Repeats)
     }
 }
 

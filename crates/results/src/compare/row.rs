@@ -1,6 +1,6 @@
 //! A row of a comparison: a figure at a level, on both sides.
 
-use stats::compare::{self, Better, Change, REPEATS_MIN};
+use stats::compare::{self, Better, Change, REPEATS_MIN, ToTell};
 use stats::{Count, Interval, Timed};
 
 use crate::finding::Caveat;
@@ -51,13 +51,18 @@ impl Row {
     }
 
     /// How many runs of each side would tell whether B has changed by that share of A, about; a `share` of 0
-    /// is the least that matters. `None`: more than [`stats::compare::REPEATS_MAX`], or no number would.
-    pub fn runs_to_tell(&self, share: f64) -> Option<u32> {
+    /// is the least that matters.
+    pub fn runs_to_tell(&self, share: f64) -> ToTell {
         match &self.found {
-            _ if self.at_least.contains(&true) => None,
+            _ if self.at_least.contains(&true) => ToTell::NoNumber,
             Some(found) => found.repeats_for(share),
-            None => Some(REPEATS_MIN),
+            None => ToTell::Repeats(REPEATS_MIN),
         }
+    }
+
+    /// Returns whether it is not known how much runs vary among themselves: more may be needed than is said.
+    pub fn is_of_single_runs(&self) -> bool {
+        self.found.is_none_or(|found| found.is_of_single_runs())
     }
 
     /// Returns whether there is nothing on either side: no finding, but a bound on it is kept.

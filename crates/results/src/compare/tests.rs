@@ -1,6 +1,6 @@
 use std::slice::from_ref;
 
-use stats::compare::Ruling;
+use stats::compare::{Ruling, ToTell};
 use stats::{Capacity, Counts, Figures, Histogram};
 
 use super::*;
@@ -116,8 +116,8 @@ fn rules_are_broken_kept_or_undecided() {
     let rule = Rule::parse("p99 slower by 5%", Scenario::Echo).unwrap();
     let ruled = rule.check(&two)[0];
     assert_eq!(ruled.ruling, Ruling::CannotTell);
-    assert!(ruled.row.runs_to_tell(rule.share()).is_none_or(|runs| runs > 10), "{ruled:?}");
-    assert!(ruled.row.runs_to_tell(0.5).is_some_and(|runs| runs >= 3), "{ruled:?}");
+    assert!(!matches!(ruled.row.runs_to_tell(rule.share()), ToTell::Repeats(..=10)), "{ruled:?}");
+    assert!(matches!(ruled.row.runs_to_tell(0.5), ToTell::Repeats(3..)), "{ruled:?}");
 }
 
 #[test]
@@ -266,7 +266,8 @@ fn later_seconds_are_not_compared() {
 fn short_runs_need_repeats() {
     let comparison = compare(&[echo(5.0, 5, 1)], &[echo(50.0, 5, 2)]);
     let row = found(&comparison, "rtt.p95");
-    assert_eq!((row.found, row.change, row.runs_to_tell(0.05)), (None, Change::CannotTell, Some(3)));
+    let to_tell = row.runs_to_tell(0.05);
+    assert_eq!((row.found, row.change, to_tell), (None, Change::CannotTell, ToTell::Repeats(3)));
     assert!(comparison.notes.iter().any(|note| note.contains("3 or more a side")), "{:?}", comparison.notes);
 
     let comparison = compare(&repeats(5.0, 5, 10), &repeats(10.0, 5, 20));

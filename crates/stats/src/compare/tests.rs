@@ -125,8 +125,10 @@ fn as_many_repeats_as_it_says_decide() {
     };
     let mut random = fastrand::Rng::with_seed(3);
     let (a, b) = (runs(&mut random, 10, 1.0, 0.1), runs(&mut random, 10, 1.0, 0.1));
-    let needed = repeats(&a, &b, Better::Lower, MS).unwrap().repeats_for(0.15).unwrap();
-    assert!((15..=60).contains(&needed), "{needed}");
+    let ToTell::Repeats(needed @ 15..=60) = repeats(&a, &b, Better::Lower, MS).unwrap().repeats_for(0.15)
+    else {
+        panic!("15 to 60 would");
+    };
     let kept = (0..100).filter(|&seed| told(needed as usize, 0.15, seed) == Ruling::Kept).count();
     assert!(kept >= 75, "{kept} of 100 with {needed} repeats");
 }
@@ -135,9 +137,17 @@ fn as_many_repeats_as_it_says_decide() {
 fn results_near_the_bound_ask_for_repeats() {
     let found = repeats(&[100.0, 100.5, 99.5], &[104.9, 105.4, 104.4], Better::Lower, MS).unwrap();
     assert_eq!((found.change(), found.ruling(Change::Slower, 0.05)), (Change::Slower, Ruling::CannotTell));
-    assert_eq!(found.repeats_for(0.05), Some(6));
+    assert_eq!(found.repeats_for(0.05), ToTell::Repeats(6));
     let wild = repeats(&[1.0, 10.0, 100.0], &[1.0, 10.0, 100.0], Better::Lower, MS).unwrap();
-    assert_eq!((wild.change(), wild.repeats_for(0.05)), (Change::CannotTell, None));
+    assert_eq!((wild.change(), wild.repeats_for(0.05)), (Change::CannotTell, ToTell::More));
+}
+
+#[test]
+fn shares_too_small_to_see_ask_for_none() {
+    let of_none = repeats(&[0.0; 3], &[0.0, 1.0, 0.0], Better::Lower, Kind::Counted).unwrap();
+    assert_eq!(of_none.repeats_for(0.0), ToTell::NoNumber);
+    let coarse = repeats(&[1.0, 1.0, 2.0], &[1.0, 2.0, 1.0], Better::Lower, Kind::Measured { grain: 1.0 });
+    assert_eq!(coarse.unwrap().repeats_for(0.05), ToTell::NoNumber);
 }
 
 #[test]
