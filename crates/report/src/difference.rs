@@ -10,6 +10,9 @@ const MANY_TIMES_PERCENT: f64 = 1_000.0;
 /// The longest that is timed (METHODOLOGY "Quantiles"), in ms.
 const LONGEST_MS: f64 = 600_000.0;
 
+/// The count up to which hundredths matter.
+const COUNT_OF_MEAN_MAX: f64 = 100.0;
+
 pub(crate) fn signed_percent(percent: f64) -> String {
     format!("{percent:+.1}%").replace('-', "−")
 }
@@ -58,6 +61,20 @@ pub(crate) fn show(unit: Unit, value: f64) -> String {
         Unit::Percent => format!("{value:.1}%"),
         Unit::PerSecond => format::rate(value, ""),
         Unit::Bytes => format::bytes(value),
+        // A mean over runs.
+        Unit::Count if value.fract() != 0.0 && value < COUNT_OF_MEAN_MAX => format!("{value:.2}"),
         Unit::Count => format::count(value.round().max(0.0) as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_of_counts_are_not_rounded_away() {
+        for (value, shown) in [(1.0 / 3.0, "0.33"), (3.0, "3"), (1_000.5, "1,001")] {
+            assert_eq!(show(Unit::Count, value), shown);
+        }
     }
 }
