@@ -17,6 +17,11 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     format!("{percent:+.1}%").replace('-', "−")
 }
 
+/// What follows a difference: ` or more` where a side is known from below, and so is the difference.
+pub(crate) fn or_more(row: &Row) -> &'static str {
+    if row.at_least.contains(&true) { " or more" } else { "" }
+}
+
 /// The level of a row: ` at 500 clients`, ` at 400/s to 50 clients` where the rows' rates differ; empty for a metric
 /// of the whole run.
 pub(crate) fn level(row: &Row, found: &Comparison) -> String {

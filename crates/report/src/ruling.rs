@@ -4,13 +4,14 @@ use results::compare::{Comparison, Row, Rule, Ruled};
 use stats::compare::{REPEATS_MAX, Ruling, ToTell};
 
 use crate::comparison::word;
-use crate::difference::{level, open};
+use crate::difference::{level, open, or_more};
 
 /// `rtt.p99 at 500 clients is slower by 12.3%, between +4.0% and +21.0%`, or that it is not, or why that is unclear.
 pub fn ruling(rule: &Rule, ruled: &Ruled<'_>, found: &Comparison) -> String {
     let row = ruled.row;
     let (what, claim) = (format!("{}{}", row.figure, level(row, found)), rule.claim());
-    let by = row.percent().map(|percent| format!(" by {:.1}%", percent.abs())).unwrap_or_default();
+    let by = row.percent().map(|percent| format!(" by {:.1}%{}", percent.abs(), or_more(row)));
+    let by = by.unwrap_or_default();
     match ruled.ruling {
         Ruling::Broken => format!("{what} is {}{by}, {}", word(row), open(row)),
         Ruling::Kept if row.is_nothing() => format!("{what} is not {claim}: there is none on either side"),
@@ -47,6 +48,7 @@ fn runs_to_tell(row: &Row, share: f64) -> String {
 mod tests {
     use results::Unit;
     use results::finding::Caveat;
+    use stats::Interval;
     use stats::compare::{self, Better, Change, Kind};
 
     use results::Scenario;
@@ -98,6 +100,31 @@ mod tests {
             let said = ruling(&rule, &rule.check(&comparison)[1], &comparison);
             assert!(said.contains(level), "{said}");
         }
+    }
+
+    #[test]
+    fn differences_from_a_bound_are_bounds() {
+        let (open, told) =
+            (Interval { low: 2_000.0, high: f64::INFINITY }, Interval { low: 900.0, high: 1_100.0 });
+        let found = compare::intervals((2_000.0, open), (1_000.0, told), Better::Higher);
+        let row = Row {
+            clients: None,
+            asked_per_s: None,
+            figure: "capacity".into(),
+            unit: Unit::Count,
+            better: Better::Higher,
+            a: found.a,
+            b: found.b,
+            at_least: [true, false],
+            found: Some(found),
+            change: found.change(),
+            is_blind: false,
+            doubt: None,
+        };
+        let comparison = Comparison { rows: vec![row], notes: Vec::new() };
+        let rule = Rule::parse("capacity worse by 10%", Scenario::Echo).unwrap();
+        let said = ruling(&rule, &rule.check(&comparison)[0], &comparison);
+        assert!(said.contains(" 50.0% or more, "), "{said}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use results::compare::{Comparison, Row};
 use results::format;
 use stats::compare::Change;
 
-use crate::difference::{level, open, signed_percent};
+use crate::difference::{level, open, or_more, signed_percent};
 
 /// Changes that a headline names; the others are counted.
 const NAMED_MAX: usize = 3;
@@ -44,7 +44,8 @@ fn named(rows: &[&Row], found: &Comparison) -> String {
     let has_levels = found.rows.iter().any(|row| of(row) != of(&found.rows[0]));
     let name = |row: &&Row| {
         let at = if has_levels { level(row, found) } else { String::new() };
-        let by = row.percent().map_or(String::new(), |percent| format!(" {}", signed_percent(percent)));
+        let by = |percent| format!(" {}{}", signed_percent(percent), or_more(row));
+        let by = row.percent().map(by).unwrap_or_default();
         format!("{}{at}{by}", row.figure)
     };
     let mut names: Vec<String> = rows.iter().take(NAMED_MAX).map(name).collect();
@@ -112,6 +113,13 @@ mod tests {
         assert_parts(&said(&many), &["better", "5 of 5", ": a +20.0%", "c +20.0%, 2 more"]);
         let both = said(&[("p50", Faster), ("p99", Slower)]);
         assert_parts(&both, &["worse", "better in 1", ": p99 +20.0%; p50 +20.0%"]);
+    }
+
+    #[test]
+    fn differences_from_a_bound_are_bounds() {
+        let mut found = found(&[("capacity", Change::Slower)]);
+        found.rows[0].at_least = [true, false];
+        assert_parts(&headline(&found), &[": capacity +20.0% or more"]);
     }
 
     #[test]
