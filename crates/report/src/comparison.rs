@@ -56,8 +56,8 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
                 _ => format!("note  {}\n", format::printable(note)),
             };
             let unclear = unclear(found).map(|why| match format {
-                TableFormat::Markdown => format!("- **?** {why}\n"),
-                _ => format!("?     {why}\n"),
+                TableFormat::Markdown => format!("- **?** {}\n", results::columns::escape(&why)),
+                _ => format!("?     {}\n", format::printable(&why)),
             });
             let notes: String = unclear.into_iter().chain(found.notes.iter().map(note)).collect();
             let notes = if notes.is_empty() { notes } else { format!("\n{notes}") };
@@ -108,6 +108,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     let by = if is_open { Cell::Absent } else { signed(row.b - row.a) };
     let percent = row.percent().filter(|_| !is_open);
     let to_tell = match row.runs_to_tell(0.0) {
+        // Of a change that a caveat may be the cause of, no number of runs tells more.
         _ if row.change != Change::CannotTell => Cell::Absent,
         ToTell::NoNumber => Cell::Absent,
         ToTell::Repeats(runs) => {
@@ -137,7 +138,7 @@ fn cells(row: &Row) -> Vec<Cell> {
 /// The word for a change: times and rates are faster or slower, everything else better or worse.
 pub(crate) fn word(row: &Row) -> &'static str {
     let is_speed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
-    match row.change {
+    match row.told() {
         Change::NoDifference => "no difference",
         Change::CannotTell => "cannot tell",
         Change::Faster if is_speed => "faster",
@@ -150,7 +151,7 @@ pub(crate) fn word(row: &Row) -> &'static str {
 /// The same for people: what is excluded. Why a row is unclear is said once, below all.
 fn said(row: &Row) -> String {
     let word = word(row);
-    match row.change {
+    match row.told() {
         Change::Faster | Change::Slower => word.into(),
         Change::NoDifference => {
             let percent = row.found.and_then(|found| found.percent());

@@ -17,7 +17,11 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     format!("{percent:+.1}%").replace('-', "−")
 }
 
-/// What follows a difference: ` or more` where a side is known from below, and so is the difference.
+/// The reason why B is not told to be better.
+pub(crate) const BLIND: &str =
+    "B did not hold the load that A held, or the generator set the pace on both sides";
+
+/// The words behind a difference: it is a lower bound where a side's value is.
 pub(crate) fn or_more(row: &Row) -> &'static str {
     if row.at_least.contains(&true) { " or more" } else { "" }
 }

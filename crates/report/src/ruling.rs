@@ -4,7 +4,7 @@ use results::compare::{Comparison, Row, Rule, Ruled};
 use stats::compare::{REPEATS_MAX, Ruling, ToTell};
 
 use crate::comparison::word;
-use crate::difference::{level, open, or_more};
+use crate::difference::{BLIND, level, open, or_more};
 
 /// `rtt.p99 at 500 clients is slower by 12.3%, between +4.0% and +21.0%`, or that it is not, or why that is unclear.
 pub fn ruling(rule: &Rule, ruled: &Ruled<'_>, found: &Comparison) -> String {
@@ -17,15 +17,12 @@ pub fn ruling(rule: &Rule, ruled: &Ruled<'_>, found: &Comparison) -> String {
         Ruling::Kept if row.is_nothing() => format!("{what} is not {claim}: there is none on either side"),
         Ruling::Kept => format!("{what} is not {claim}: {}", open(row)),
         Ruling::CannotTell => {
-            let why = match ruled.doubted {
-                Some(Ruling::Broken) => {
-                    let caveat = row.doubt.as_ref().map(ToString::to_string).unwrap_or_default();
+            let why = match (ruled.doubted, &row.doubt) {
+                (Some(Ruling::Broken), Some(caveat)) => {
                     format!("it is{by}, and that may be the cause: {caveat}")
                 }
-                Some(_) => {
-                    "B did not hold the load that A held, or the generator set the pace on both sides".into()
-                }
-                None => open(row) + &runs_to_tell(row, rule.share()),
+                (Some(_), _) => BLIND.into(),
+                (None, _) => open(row) + &runs_to_tell(row, rule.share()),
             };
             format!("unclear whether {what} is {claim}: {why}")
         }

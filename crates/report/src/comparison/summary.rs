@@ -6,7 +6,7 @@ use results::compare::{Comparison, Row};
 use results::format;
 use stats::compare::Change;
 
-use crate::difference::{level, open, or_more, signed_percent};
+use crate::difference::{BLIND, level, open, or_more, signed_percent};
 
 /// Changes that a headline names; the others are counted.
 const NAMED_MAX: usize = 3;
@@ -14,7 +14,7 @@ const NAMED_MAX: usize = 3;
 /// Says what has changed from A to B.
 pub(crate) fn headline(found: &Comparison) -> String {
     let rows: Vec<&Row> = shown(found).collect();
-    let of = |change| rows.iter().filter(|row| row.change == change).copied().collect::<Vec<_>>();
+    let of = |change| rows.iter().filter(|row| row.told() == change).copied().collect::<Vec<_>>();
     let [worse, better, same, unclear] =
         [Change::Slower, Change::Faster, Change::NoDifference, Change::CannotTell].map(of);
     let metrics = format::counted(rows.len() as u64, "metric");
@@ -57,10 +57,14 @@ fn named(rows: &[&Row], found: &Comparison) -> String {
 /// Says why rows are unclear, each reason once. `None`: all are clear.
 pub(crate) fn unclear(found: &Comparison) -> Option<String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for row in shown(found).filter(|row| row.change == Change::CannotTell) {
-        let reason = match row.found {
-            Some(_) => "the interval includes zero and differences that matter".to_owned(),
-            None => open(row),
+    for row in shown(found).filter(|row| row.told() == Change::CannotTell) {
+        let reason = match (row.change, row.found, &row.doubt) {
+            (Change::CannotTell, None, _) => open(row),
+            (Change::CannotTell, Some(_), _) => {
+                "the interval includes zero and differences that matter".to_owned()
+            }
+            (_, _, Some(caveat)) => format!("{caveat}, which may be the cause"),
+            (_, _, None) => BLIND.to_owned(),
         };
         *reasons.entry(reason).or_default() += 1;
     }
@@ -73,6 +77,7 @@ pub(crate) fn unclear(found: &Comparison) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use results::Unit;
+    use results::finding::Caveat;
     use stats::compare::Better;
 
     use super::*;
@@ -141,5 +146,9 @@ mod tests {
             row.change = Change::Slower;
         }
         assert_eq!(unclear(&found), None);
+        found.rows[1].doubt = Some(Caveat::MachineFull);
+        (found.rows[2].change, found.rows[2].is_blind) = (Change::Faster, true);
+        assert_parts(&headline(&found), &["B is worse", "in 1 of 3"]);
+        assert_parts(&unclear(&found).expect("two are"), &[&Caveat::MachineFull.to_string(), BLIND]);
     }
 }

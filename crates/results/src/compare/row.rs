@@ -30,7 +30,7 @@ pub struct Row {
     pub at_least: [bool; 2],
     /// The comparison of both. `None`: too few seconds, too few runs, or a value that is not known.
     pub found: Option<compare::Comparison>,
-    /// The change it shows.
+    /// The change it shows, whatever else may be its cause ([`Row::told`]).
     pub change: Change,
     /// A latency or a rate that cannot be said to have stayed as it was: B did not hold this load, and A did;
     /// or in a loop that waits for answers, the generator or the machine set the pace on both sides.
@@ -43,6 +43,16 @@ impl Row {
     /// B − A as a share of A, in percent; `None` when A is 0.
     pub fn percent(&self) -> Option<f64> {
         (self.a != 0.0).then(|| 100.0 * (self.b - self.a) / self.a)
+    }
+
+    /// The change that can be told: none that a caveat may be the cause of, and nothing better of a side that
+    /// did not carry the load.
+    pub fn told(&self) -> Change {
+        match self.change {
+            Change::Faster | Change::Slower if self.doubt.is_some() => Change::CannotTell,
+            Change::Faster if self.is_blind => Change::CannotTell,
+            change => change,
+        }
     }
 
     /// The 99% interval of B − A.

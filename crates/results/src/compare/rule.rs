@@ -112,7 +112,7 @@ impl Rule {
                     None => Ruling::CannotTell,
                 };
                 let is_doubted = match ruling {
-                    Ruling::Broken => row.doubt.is_some(),
+                    Ruling::Broken => row.told() == Change::CannotTell,
                     // What nobody could have seen does not acquit: a rule that passes is believed.
                     Ruling::Kept => row.is_blind,
                     Ruling::CannotTell => false,

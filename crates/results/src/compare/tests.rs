@@ -135,6 +135,8 @@ fn large_caveats_block_a_rule() {
         assert_eq!(found(&comparison, "rtt.p95").change, Change::Slower);
         (ruling(&comparison, "p95 slower by 5%"), ruling(&comparison, "p95 faster"))
     };
+    let doubted = compare(&late(repeats(5.0, 4, 1), 1), &late(repeats(25.0, 4, 51), 200));
+    assert_eq!(found(&doubted, "rtt.p95").told(), Change::CannotTell);
     assert_eq!(of(1, 200), (vec![Ruling::CannotTell], vec![Ruling::Kept]));
     assert_eq!(of(1, 9).0, [Ruling::Broken], "a part of the difference");
     assert_eq!(of(200, 200).0, [Ruling::Broken], "both are as late");
@@ -151,8 +153,11 @@ fn sides_without_their_load_keep_nothing() {
     };
     let (fine, broken) = (repeats(25.0, 4, 1), lossy(repeats(5.0, 4, 51)));
     let comparison = compare(&fine, &broken);
-    assert_eq!(found(&comparison, "rtt.p95").change, Change::Faster, "of what came");
+    let p95 = found(&comparison, "rtt.p95");
+    assert_eq!((p95.change, p95.told()), (Change::Faster, Change::CannotTell), "of what came");
+    assert_eq!(found(&comparison, "missing").told(), Change::Slower);
     assert_eq!(ruling(&comparison, "p95 slower by 5%"), [Ruling::CannotTell]);
+    assert_eq!(ruling(&comparison, "p95 faster by 5%"), [Ruling::CannotTell]);
     assert_eq!(ruling(&comparison, "missing worse"), [Ruling::Broken]);
     let said =
         "4 of 4 runs of B did not hold the load, and latencies are of what came: failed at 10 clients: ";
