@@ -113,13 +113,16 @@ fn unended(run: &Run, whole: u32) -> Suite {
 /// Why a step says nothing about the server: no client got in, or nothing came back.
 fn dead(step: &Step) -> Option<String> {
     let counts = &step.counts;
-    let nobody = counts.connects > counts.connecting && counts.connected == 0;
-    let what = match (nobody, counts.sent) {
-        (true, _) => format!("no client connected, of {}", count(step.clients)),
-        (false, sent) if sent > 0 && step.came() == 0 && !step.was_interrupted() => {
-            format!("nothing was answered, of {} sent", count(sent))
+    // Clients of earlier steps are counted as connected there.
+    let were_there = step.connections().max(step.reached.unwrap_or(0));
+    let nobody = counts.connects > counts.connecting && were_there == 0;
+    let is_unanswered = counts.sent > 0 && counts.expected > 0 && step.came() == 0;
+    let what = match nobody {
+        true => format!("no client connected, of {}", count(step.clients)),
+        false if is_unanswered && !step.was_interrupted() => {
+            format!("nothing was answered, of {} sent", count(counts.sent))
         }
-        (false, _) => return None,
+        false => return None,
     };
     let main = step.errors.iter().max_by_key(|(_, error)| error.count);
     let why = main.map(|(kind, error)| format!(": {kind}: {}", error.example)).unwrap_or_default();
@@ -179,8 +182,8 @@ mod tests {
     use std::collections::HashSet;
 
     use insta::assert_snapshot;
-    use results::Requirement;
     use results::finding::Caveat;
+    use results::{Requirement, standing};
 
     use super::*;
     use crate::sample;
@@ -288,12 +291,34 @@ mod tests {
         run.steps[0].limits = limited().steps[0].limits.clone();
         assert!(junit(&run).contains("tests=\"5\" failures=\"0\""), "{}", junit(&run));
         let step = &mut run.steps[0];
-        step.counts = stats::Counts { connects: 20, connected: 20, sent: 50, ..Default::default() };
+        step.counts =
+            stats::Counts { connects: 20, connected: 20, sent: 50, expected: 50, ..Default::default() };
         assert_eq!(error(&run), "nothing was answered, of 50 sent: refused: connection refused");
         run.verdict.capacity = sample::search_run().verdict.capacity;
         error(&run);
         run.steps.extend(sample::echo_run().steps);
         assert!(!junit(&run).contains("<error "), "a search may end like that: {}", junit(&run));
+    }
+
+    #[test]
+    fn clients_of_earlier_steps_are_connected() {
+        let mut run = sample::idle_run();
+        let step = &mut run.steps[0];
+        (step.reached, step.usable) = (Some(10_000), Some(10_000));
+        step.counts = stats::Counts { connects: 10_000, connect_failures: 10_000, ..Default::default() };
+        step.standing = standing::check(&standing::limits(Scenario::Idle, &[], 0.0), step);
+        let xml = junit(&run);
+        assert!(!xml.contains("<error ") && xml.matches(" failures=\"1\"").count() == 2, "{xml}");
+        run.steps[0].usable = Some(0);
+        assert!(!junit(&run).contains("<error "), "they were there, and were lost: {}", junit(&run));
+    }
+
+    #[test]
+    fn messages_without_receivers_are_no_error() {
+        let mut run = sample::broadcast_run();
+        run.steps.truncate(1);
+        (run.steps[0].counts.expected, run.steps[0].counts.received) = (0, 0);
+        assert!(!junit(&run).contains("<error "), "{}", junit(&run));
     }
 
     #[test]
