@@ -90,7 +90,10 @@ fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
     if !counts.has_messages() {
         return None;
     }
-    let has_trouble = Count::ALL.into_iter().any(|count| count.facts().is_defect && *counts.get(count) > 0);
+    // What absent clients never got is in a line of its own, and what was not acknowledged may be lost.
+    let is_trouble =
+        |count: Count| count.facts().is_defect || matches!(count, Count::LostOffline | Count::Unacknowledged);
+    let has_trouble = Count::ALL.into_iter().any(|count| is_trouble(count) && *counts.get(count) > 0);
     let is_copies = counts.expected > counts.sent || !step.figures.delivery.is_empty();
     let label = if is_copies { "delivered" } else { "answered" };
     let (received, expected) = (count(counts.received), count(counts.expected));

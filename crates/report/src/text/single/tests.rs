@@ -57,6 +57,18 @@ fn step_in_trouble_says_what_failed() {
 }
 
 #[test]
+fn lost_messages_are_not_clean() {
+    let is_clean = |lose: fn(&mut Step)| {
+        let mut step = sample::broadcast_step();
+        lose(&mut step);
+        lines(Scenario::Broadcast, &step, &Style::PLAIN).contains(CLEAN)
+    };
+    assert!(is_clean(|step| (step.counts.offline_due, step.counts.recovered) = (200, 200)));
+    assert!(!is_clean(|step| (step.counts.offline_due, step.counts.lost_offline) = (200, 50)));
+    assert!(!is_clean(|step| step.counts.unacknowledged = 1));
+}
+
+#[test]
 fn idle_step_has_no_round_trip() {
     assert_snapshot!(plain(Scenario::Idle, sample::idle_step()), @"
     20,000 clients · 30.0s
