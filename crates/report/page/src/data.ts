@@ -33,7 +33,8 @@ export interface Step {
   clients: number;
   /** Seconds. */
   start: number;
-  kept: boolean;
+  /** All limits were kept; absent where the user ended the step before anything was known of its load. */
+  kept?: boolean;
   asked?: number;
   sent?: number;
   received?: number;

@@ -152,7 +152,7 @@ function stepTable({ steps }: Run): Table {
         return STATISTICS.map((statistic) => (figure ? as(formatOf(figure, statistic))(figure[statistic]) : ""));
       }),
       as(count)(Object.values(step.errors).reduce((sum, n) => sum + n, 0)), maybe(percent, step.server?.cpu), maybe(bytes, step.server?.rss),
-      step.kept ? "yes" : "no",
+      step.kept === undefined ? "" : step.kept ? "yes" : "no",
     ]),
   };
 }

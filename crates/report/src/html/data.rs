@@ -60,7 +60,9 @@ struct LevelData {
 struct StepData {
     clients: u64,
     start: f64,
-    kept: bool,
+    /// All limits were kept; absent where the user ended the step before anything was known of its load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,7 +204,10 @@ fn step_data(step: &Step, rows_max: usize, curves: Curves) -> StepData {
     StepData {
         clients: step.clients,
         start: ms(step.start_ns as f64) / 1e3,
-        kept: step.has_passed(),
+        kept: match step.has_passed() {
+            true if step.tells_nothing() => None,
+            has_passed => Some(has_passed),
+        },
         asked: step.rates.asked_per_s.map(digits),
         sent: step.rates.sent_per_s.map(digits),
         received: step.rates.received_per_s.map(digits),

@@ -56,6 +56,16 @@ fn unanswered_messages_are_drawn_as_no_latency() {
 }
 
 #[test]
+fn untold_steps_have_kept_nothing() {
+    let mut run = sample::echo_run();
+    let kept =
+        |run: &Run| data_of(&page_of(std::slice::from_ref(run)))["runs"][0]["steps"][0]["kept"].clone();
+    assert_eq!(kept(&run), true);
+    run.steps[0].interrupted = Some(results::Interrupted::Connecting);
+    assert!(kept(&run).is_null());
+}
+
+#[test]
 fn charts_are_told_lower_bounds() {
     let mut run = sample::echo_run();
     run.steps.truncate(1);

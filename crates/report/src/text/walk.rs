@@ -31,17 +31,27 @@ pub(super) fn names(step: &Step, timed: Timed, style: &Style) -> String {
     format!("\n{}\n{columns}\n", style.paint(Colour::Dim, &title))
 }
 
-/// A step, with ✓ or ✗, and below it why it did not pass.
+/// A step, with ✓ or ✗, and below it why it did not pass, or why nothing is known of it.
 pub(super) fn row(scenario: Scenario, step: &Step, timed: Timed, style: &Style) -> String {
-    let sign = if step.has_passed() { "✓" } else { "✗" };
-    let per_s = step.rates.asked_per_s.or(step.rates.achieved_per_s).or(step.rates.connects_per_s);
+    let untold = conclusion::untold(step).filter(|_| step.has_passed());
+    let sign = match (&untold, step.has_passed()) {
+        (Some(_), _) => " ",
+        (None, true) => "✓",
+        (None, false) => "✗",
+    };
+    // Beside the rates of messages, one of connections would be taken for one of these.
+    let is_of_connects = !step.counts.has_messages() && !step.was_never_loaded();
+    let connects = step.rates.connects_per_s.filter(|_| is_of_connects);
+    let per_s = step.rates.asked_per_s.or(step.rates.achieved_per_s).or(connects);
     let values = COLUMNS.map(|(_, q)| reading::marked_quantile(step, timed, q));
     let (clients, per_s) = (count(step.clients), per_s.map(|per_s| rate(per_s, "")).unwrap_or_default());
     let mut text = cells(sign, &clients, &per_s, values, &came(step), &cpu(step)) + "\n";
-    let reasons = conclusion::failings(scenario, step).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let failings = conclusion::failings(scenario, step);
+    let colour = if failings.is_empty() { Colour::Yellow } else { Colour::Red };
+    let reasons = failings.iter().map(ToString::to_string).chain(untold).collect::<Vec<_>>();
     if !reasons.is_empty() {
         let rows = Rows { style, indent: REASON_INDENT, label: 1 };
-        text += &rows.painted("", &reasons.join(", "), Some(Colour::Red));
+        text += &rows.painted("", &reasons.join(", "), Some(colour));
         text += "\n";
     }
     text

@@ -79,7 +79,7 @@ function goesUp({ levels, steps }: Run): boolean {
 
 /** Of several runs the first figure that they have, of one run all of them. */
 function curvesOf(run: Run, several: boolean): Curve[] {
-  const has = FIGURES.filter(([name]) => run.steps.some((step) => step.figures[name]));
+  const has = FIGURES.filter(([name]) => run.steps.some((step) => point(step, name).length > 0));
   const wanted = has.filter(([name]) => name !== "handshake" || has.length === 1).slice(0, several ? 1 : undefined);
   const byClients = [...run.steps].sort((a, b) => a.clients - b.clients);
   return wanted.map(([name, says]) => ({
@@ -90,5 +90,5 @@ function curvesOf(run: Run, several: boolean): Curve[] {
 
 function point(step: Step, name: FigureName): Point[] {
   const figure = step.figures[name];
-  return figure ? [{ clients: step.clients, p95: figure.p95, format: formatOf(figure, "p95"), kept: step.kept }] : [];
+  return figure && step.kept !== undefined ? [{ clients: step.clients, p95: figure.p95, format: formatOf(figure, "p95"), kept: step.kept }] : [];
 }

@@ -1,5 +1,7 @@
 use insta::assert_snapshot;
 
+use results::Interrupted;
+
 use super::*;
 use crate::sample;
 use crate::text::text;
@@ -34,6 +36,15 @@ fn asked_rates_are_named_so() {
     assert!(!title(&step));
     step.rates.asked_per_s = Some(5_000.0);
     assert!(title(&step) && row(Scenario::Echo, &step, Timed::Rtt, &Style::PLAIN).contains("5,000/s"));
+}
+
+#[test]
+fn loads_that_never_began_have_not_passed() {
+    let mut step = Step { interrupted: Some(Interrupted::Connecting), clients: 10_000, ..Step::default() };
+    step.rates.connects_per_s = Some(200.0);
+    let text = row(Scenario::Echo, &step, Timed::Rtt, &Style::PLAIN);
+    let untold = conclusion::untold(&step).unwrap();
+    assert!(text.contains(&untold) && !text.contains('✓') && !text.contains("200/s"), "{text}");
 }
 
 #[test]
