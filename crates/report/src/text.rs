@@ -20,7 +20,7 @@ mod told;
 mod walk;
 
 pub use end::Suggestion;
-pub(crate) use end::{LEVEL_NAMES, ceiling, level_cells};
+pub(crate) use end::{LEVEL_NAMES, ceiling, level_cells, share_of_ceiling};
 
 /// How steps are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -117,6 +117,19 @@ fn arrival_is_asked_about_where_clients_drop() {
 }
 
 #[test]
+fn shares_of_the_ceiling_are_bounds() {
+    let mut run = sample::broadcast_run();
+    let generator = run.steps[0].generator.as_mut().unwrap();
+    generator.ceiling_per_s = Some(120_000.0);
+    (generator.ceiling_percent, generator.ceiling_at_least) = (Some(41.67), Some(true));
+    let counted =
+        |run: &Run, share: &str| words_of(&page_of(std::slice::from_ref(run))).matches(share).count();
+    assert_eq!(counted(&run, "at most 42%"), 2, "in the table of health, and of the environment");
+    run.steps[0].generator.as_mut().unwrap().ceiling_percent = Some(0.2);
+    assert_eq!(counted(&run, "less than 1%"), 2);
+}
+
+#[test]
 fn defects_are_of_deliveries() {
     let names: Vec<&str> = defect_names().collect();
     let has = ["missing", "corrupt", "sent"].map(|name| names.contains(&name));

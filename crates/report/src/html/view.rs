@@ -15,7 +15,7 @@ use super::repeats::Repeats;
 use crate::names::unique;
 use crate::reading;
 use crate::step_table::{STATISTICS, StepSheet, StepTable, role_table, room_table, say_table, step_sheet};
-use crate::text::{LEVEL_NAMES, ceiling, level_cells};
+use crate::text::{LEVEL_NAMES, ceiling, level_cells, share_of_ceiling};
 use results::format::{bytes, clients, count, duration, rate};
 
 /// Everything the template asks for.
@@ -328,7 +328,7 @@ fn health_cells(step: &Step) -> Option<Vec<String>> {
         percent(generator.waiting_percent),
         lag(&generator.loop_lag),
         lag(&step.figures.send_lag),
-        percent(generator.ceiling_percent),
+        share_of_ceiling(generator).unwrap_or_default(),
         generator.bytes_per_client.map(bytes).unwrap_or_default(),
         verdict::slow_time(step).map(|(_, owners)| owners.told(step)).unwrap_or_default(),
     ])

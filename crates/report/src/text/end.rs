@@ -4,7 +4,7 @@ use std::iter;
 
 use results::conclusion::{self, Status};
 use results::format::{bytes, count, rate};
-use results::{Delivery, Level, Run, Scenario, Step};
+use results::{Delivery, GeneratorUse, Level, Run, Scenario, Step};
 use stats::{Histogram, Timed};
 
 use crate::reading;
@@ -99,9 +99,11 @@ fn caveats(run: &Run, detail: Detail) -> Vec<(&'static str, String)> {
 
 /// How much of the generator's own ceiling the busiest step took.
 pub(crate) fn ceiling(run: &Run) -> Option<String> {
-    let shares = run.steps.iter().filter_map(|step| Some((step, step.generator.as_ref()?.ceiling_percent?)));
-    let (step, percent) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let generator = step.generator.as_ref()?;
+    let shares = run.steps.iter().filter_map(|step| {
+        let generator = step.generator.as_ref()?;
+        Some((step, generator, generator.ceiling_percent?))
+    });
+    let (step, generator, _) = shares.max_by(|a, b| a.2.total_cmp(&b.2))?;
     let what = match (step.figures.rtt.is_empty(), step.figures.delivery.is_empty()) {
         _ if !run.scenario.facts().has_dialects => run.scenario.facts().sends,
         (true, true) => "connects",
@@ -109,14 +111,19 @@ pub(crate) fn ceiling(run: &Run) -> Option<String> {
         (_, false) => "copies",
     };
     let ceiling = rate(generator.ceiling_per_s?, what);
-    // 0% would say that nothing was done.
-    let share = if percent < 1.0 { "less than 1%".into() } else { format!("{percent:.0}%") };
+    let bound = if generator.ceiling_at_least == Some(true) { "at least " } else { "" };
+    let share = share_of_ceiling(generator)?;
+    Some(format!("{share} of the generator's ceiling here ({bound}{ceiling})"))
+}
+
+/// The share of the generator's own ceiling that a step took: `42%`, `at most 42%`, `less than 1%`.
+pub(crate) fn share_of_ceiling(generator: &GeneratorUse) -> Option<String> {
+    let percent = generator.ceiling_percent?;
     Some(match generator.ceiling_at_least {
-        Some(true) if percent >= 1.0 => {
-            format!("at most {share} of the generator's ceiling here (at least {ceiling})")
-        }
-        Some(true) => format!("{share} of the generator's ceiling here (at least {ceiling})"),
-        _ => format!("{share} of the generator's ceiling here ({ceiling})"),
+        // 0% would say that nothing was done.
+        _ if percent < 1.0 => "less than 1%".into(),
+        Some(true) => format!("at most {percent:.0}%"),
+        _ => format!("{percent:.0}%"),
     })
 }
 
