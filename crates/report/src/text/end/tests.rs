@@ -20,6 +20,16 @@ fn a_broadcast_run_that_broke() {
 }
 
 #[test]
+fn broadcasts_in_flight_are_not_missing() {
+    let mut run = sample::broadcast_run();
+    for step in &mut run.steps {
+        let counts = &mut step.counts;
+        (counts.in_flight, counts.missing) = (counts.in_flight + counts.missing, 0);
+    }
+    assert_eq!(missing_line(&run), None);
+}
+
+#[test]
 fn echo_runs_may_end_with_wsdemos_table() {
     assert_snapshot!(in_words(Words::Wsdemo, &sample::echo_run()), @"
                         mean        σ   median      95%      99%    99.9%
