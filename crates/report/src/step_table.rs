@@ -1,7 +1,7 @@
 //! The steps of a run as a table of text, for every format that has tables.
 
-use results::format::{bytes, count, rate, statuses};
-use results::{RoleFigures, Run, SayFigures, Step};
+use results::format::{bytes, cores, count, rate, statuses};
+use results::{RoleFigures, Run, SayFigures, ServerUse, Step};
 
 use stats::{Counts, Timed};
 
@@ -204,10 +204,17 @@ fn outcome_cells(step: &Step) -> Vec<String> {
         counted(step.counts.missing),
         count(step.errors.total()),
         statuses(&step.statuses),
-        server.and_then(|server| server.cpu_percent_mean).map(|cpu| format!("{cpu:.0}%")).unwrap_or_default(),
+        server.and_then(server_cpu).unwrap_or_default(),
         server.and_then(|s| s.rss_bytes_peak).map(|rss| bytes(rss as f64)).unwrap_or_default(),
         step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),
     ]
+}
+
+/// CPU of the server, of all cores that it may use: `62%` of one, `31% of 2 cores`.
+fn server_cpu(server: &ServerUse) -> Option<String> {
+    let (percent, all) = (server.cpu_percent_of_cores()?, server.cores_or_one());
+    let of = if all == 1.0 { String::new() } else { format!(" of {}", cores(all)) };
+    Some(format!("{percent:.0}%{of}"))
 }
 
 #[cfg(test)]
@@ -216,6 +223,17 @@ mod tests {
 
     use super::*;
     use crate::sample;
+
+    #[test]
+    fn server_cpu_names_several_cores() {
+        let said = |cores| {
+            server_cpu(&ServerUse { cpu_percent_mean: Some(62.4), cores, ..ServerUse::default() }).unwrap()
+        };
+        assert_eq!(
+            [None, Some(1.0), Some(2.0), Some(0.5)].map(said),
+            ["62%", "62%", "31% of 2 cores", "125% of 0.5 cores"]
+        );
+    }
 
     #[test]
     fn tables_say_round_trip() {

@@ -50,6 +50,11 @@ pub fn clients(value: u64) -> String {
     counted(value, "client")
 }
 
+/// Cores, as the whole of a share: `a core`, `2 cores`, `0.5 cores`.
+pub fn cores(value: f64) -> String {
+    if value == 1.0 { "a core".into() } else { format!("{} cores", (value * 1e3).round() / 1e3) }
+}
+
 /// A rate of something per second, or of nothing named: `0.033/s`, `0.5/s`, `47.1 messages/s`, `49,976/s`.
 pub fn rate(per_s: f64, of: &str) -> String {
     rate_to(per_s, of, 0)

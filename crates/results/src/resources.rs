@@ -40,6 +40,18 @@ pub struct ServerUse {
     pub thread_use: Vec<ThreadUse>,
 }
 
+impl ServerUse {
+    /// Mean CPU, 100 for all cores that it may use.
+    pub fn cpu_percent_of_cores(&self) -> Option<f64> {
+        self.cpu_percent_mean.map(|cpu| cpu / self.cores_or_one())
+    }
+
+    /// Cores of which its CPU is told as a share: all that it may use, or one where these are not known.
+    pub fn cores_or_one(&self) -> f64 {
+        self.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0)
+    }
+}
+
 /// How one thread of the server spent the window; the shares add up to about 100.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadUse {

@@ -1,6 +1,6 @@
 //! Parts of sentences about a step that more than one layout has.
 
-use results::format::{bytes, clients, count, duration, rate};
+use results::format::{bytes, clients, cores, count, duration, rate};
 use results::{GeneratorUse, Run, Scenario, ServerUse, Step, verdict};
 use stats::{Count, CountOf, Counts, Timed};
 
@@ -132,21 +132,10 @@ pub(super) fn usage_rows(step: &Step, rows: &Rows<'_>) -> Vec<String> {
     used.chain(slow_time(step).map(|text| rows.row("slow time", &text))).collect()
 }
 
-/// CPU of the server, in percent of all cores that it may use.
-pub(super) fn cpu_percent(server: &ServerUse) -> Option<f64> {
-    server.cpu_percent_mean.map(|cpu| cpu / cores(server))
-}
-
-fn cores(server: &ServerUse) -> f64 {
-    // Where it is not known how many cores it may use, of one.
-    server.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0)
-}
-
 /// `rails (pid 4711)  8% of 2 cores, 103 MiB`. Its CPU is a share of all cores that it may use.
 fn server_use(server: &ServerUse) -> String {
-    let cores = cores(server);
-    let of = if cores == 1.0 { "a core".to_owned() } else { format!("{cores:.3} cores").replace(".000", "") };
-    let used = cpu_and_memory(cpu_percent(server), &of, server.rss_bytes_peak);
+    let of = cores(server.cores_or_one());
+    let used = cpu_and_memory(server.cpu_percent_of_cores(), &of, server.rss_bytes_peak);
     let program = server.name.as_ref().zip(server.pid).map(|(name, pid)| format!("{name} (pid {pid})"));
     [program, Some(used)].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
 }

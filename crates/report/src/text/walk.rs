@@ -2,7 +2,7 @@
 
 use results::conclusion::{self, shown};
 use results::format::{count, rate, share};
-use results::{Requirement, Run, Scenario, Step};
+use results::{Requirement, Run, Scenario, ServerUse, Step};
 use stats::{Counts, Timed};
 
 use crate::reading;
@@ -77,7 +77,7 @@ fn came(step: &Step) -> String {
 }
 
 fn cpu(step: &Step) -> String {
-    let percent = step.server.as_ref().and_then(told::cpu_percent);
+    let percent = step.server.as_ref().and_then(ServerUse::cpu_percent_of_cores);
     percent.map(|percent| format!("{percent:.0}%")).unwrap_or_default()
 }
 
