@@ -129,8 +129,7 @@ fn part<'a>(
 ) -> Vec<Column> {
     let counts = counts.map(|(count, n)| optional(count, n));
     let figures = figures.into_iter().flat_map(|(figure, histogram)| {
-        let open = step.open_samples(figure);
-        let is_open = |q| reading::is_open_of_part(histogram, open, q);
+        let is_open = |q| reading::is_open_of_part(step, figure, histogram, q);
         let is_latency = step.is_latency(figure);
         let columns = timed(figure, Some(histogram).filter(|_| is_latency));
         let bounds = if is_latency { statistics(is_open) } else { String::new() };

@@ -23,20 +23,20 @@ pub(crate) fn marked_quantile(step: &Step, timed: Timed, q: f64) -> String {
     if is_read && q < 1.0 && step.figures.get(timed).is_marked(q) { text + "?" } else { text }
 }
 
-/// A quantile of what was timed of a part of a step, a kind of messages or a role: `open` samples of the
-/// step's stand for what never came.
-pub(crate) fn quantile_of_part(histogram: &Histogram, open: u64, q: f64) -> String {
-    if histogram.is_empty() {
-        return String::new();
+/// A quantile of what was timed of a part of a step, a kind of messages or a role.
+pub(crate) fn quantile_of_part(step: &Step, timed: Timed, histogram: &Histogram, q: f64) -> String {
+    match histogram.is_empty() {
+        true => String::new(),
+        false if !step.is_latency(timed) => NOTHING.into(),
+        false => latency(histogram.quantile_ns(q), is_open_of_part(step, timed, histogram, q)),
     }
-    latency(histogram.quantile_ns(q), is_open_of_part(histogram, open, q))
 }
 
 /// Returns whether what never came may decide that quantile of a part.
-pub(crate) fn is_open_of_part(histogram: &Histogram, open: u64, q: f64) -> bool {
+pub(crate) fn is_open_of_part(step: &Step, timed: Timed, histogram: &Histogram, q: f64) -> bool {
     let count = histogram.count();
     // Which part's messages had no answer is not known: each part's may be among its longest.
-    count > 0 && stats::rank(count, q) > count.saturating_sub(open)
+    count > 0 && stats::rank(count, q) > count.saturating_sub(step.open_samples(timed))
 }
 
 /// A mean or a standard deviation, which one open sample decides.
@@ -78,5 +78,18 @@ mod tests {
         assert_eq!(marked_quantile(&step, Timed::Rtt, 0.99), "≥ 3.00s?");
         assert_eq!(moment(&step, Timed::Rtt, Histogram::mean_ns), "≥ 1.20s");
         assert_eq!(moment(&step, Timed::Service, Histogram::mean_ns), "2.00ms");
+    }
+
+    #[test]
+    fn unanswered_parts_have_no_latency() {
+        let (mut step, mut part) = (Step::default(), Histogram::new());
+        let median = |step: &Step, part: &Histogram| quantile_of_part(step, Timed::Rtt, part, 0.5);
+        assert_eq!(median(&step, &part), "");
+        step.figures.rtt.record_n_ns(3_000 * MS, 40);
+        part.record_n_ns(3_000 * MS, 20);
+        assert_eq!(median(&step, &part), "–");
+        step.figures.rtt.record_n_ns(2 * MS, 60);
+        step.figures.service.record_n_ns(2 * MS, 60);
+        assert_eq!(median(&step, &part), "≥ 3.00s");
     }
 }

@@ -100,12 +100,12 @@ pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
         "max",
     ];
     let row = |step: &Step, say: &SayFigures| {
-        let open = step.open_samples(Timed::Rtt);
         let Counts { sent, received, expected, missing, leaked, .. } = say.counts;
+        let cell = |timed, figure, q| reading::quantile_of_part(step, timed, figure, q);
         let mut cells = vec![count(step.clients), say.name.clone(), say.room.clone()];
         cells.extend([sent, received, expected, missing, leaked].map(count));
-        cells.extend([0.5, 0.99].map(|q| reading::quantile_of_part(&say.rtt, open, q)));
-        cells.extend([0.5, 0.99, 1.0].map(|q| reading::quantile_of_part(&say.delivery, 0, q)));
+        cells.extend([0.5, 0.99].map(|q| cell(Timed::Rtt, &say.rtt, q)));
+        cells.extend([0.5, 0.99, 1.0].map(|q| cell(Timed::Delivery, &say.delivery, q)));
         cells
     };
     let rows: Vec<_> =
@@ -134,15 +134,15 @@ pub(crate) fn role_table(run: &Run) -> Option<StepTable> {
         "max",
     ];
     let row = |step: &Step, role: &RoleFigures| {
-        let open = step.open_samples(Timed::Rtt);
         let Counts { connect_timeouts, connect_failures, disconnects, .. } = role.counts;
         let Counts { sent, received, expected, missing, leaked, .. } = role.counts;
+        let cell = |timed, figure, q| reading::quantile_of_part(step, timed, figure, q);
         let mut cells = vec![count(step.clients), role.name.clone(), count(role.people)];
         cells.extend([connect_timeouts + connect_failures, disconnects].map(count));
         cells.extend([sent, received, expected, missing, leaked].map(count));
-        cells.push(reading::quantile_of_part(&role.handshake, 0, 0.99));
-        cells.extend([0.5, 0.99].map(|q| reading::quantile_of_part(&role.rtt, open, q)));
-        cells.extend([0.5, 0.99, 1.0].map(|q| reading::quantile_of_part(&role.delivery, 0, q)));
+        cells.push(cell(Timed::Handshake, &role.handshake, 0.99));
+        cells.extend([0.5, 0.99].map(|q| cell(Timed::Rtt, &role.rtt, q)));
+        cells.extend([0.5, 0.99, 1.0].map(|q| cell(Timed::Delivery, &role.delivery, q)));
         cells
     };
     let rows: Vec<_> =

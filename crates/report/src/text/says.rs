@@ -11,23 +11,22 @@ const COLUMNS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 
 /// A label and a line for each of them; none where there is but one kind, and no role.
 pub(super) fn lines(step: &Step) -> Vec<(String, String)> {
-    let open = step.open_samples(Timed::Rtt);
-    let says = step.says.iter().map(|say| (format!("say {}", say.name), of_say(say, open)));
-    let roles = step.roles.iter().map(|role| (format!("role {}", role.name), of_role(role, open)));
+    let says = step.says.iter().map(|say| (format!("say {}", say.name), of_say(step, say)));
+    let roles = step.roles.iter().map(|role| (format!("role {}", role.name), of_role(step, role)));
     says.chain(roles).collect()
 }
 
-fn of_say(say: &SayFigures, open: u64) -> String {
-    messages(&say.counts) + &figures(&say.rtt, &say.delivery, open)
+fn of_say(step: &Step, say: &SayFigures) -> String {
+    messages(&say.counts) + &figures(step, &say.rtt, &say.delivery)
 }
 
-fn of_role(role: &RoleFigures, open: u64) -> String {
+fn of_role(step: &Step, role: &RoleFigures) -> String {
     let lost = Count::ALL.into_iter().filter(|count| {
         let facts = count.facts();
         facts.of == CountOf::Connections && facts.share_of.is_some()
     });
     let users = format!("{} users{}; ", count(role.people), words(&role.counts, lost));
-    users + &messages(&role.counts) + &figures(&role.rtt, &role.delivery, open)
+    users + &messages(&role.counts) + &figures(step, &role.rtt, &role.delivery)
 }
 
 /// Messages sent, received, lost and wrong.
@@ -52,17 +51,18 @@ fn words(counts: &Counts, of: impl Iterator<Item = Count>) -> String {
     of.filter_map(word).collect()
 }
 
-/// `open`: how many samples of the step's round trips stand for what never came.
-fn figures(rtt: &Histogram, delivery: &Histogram, open: u64) -> String {
-    let figures = [(Timed::Rtt, rtt, open), (Timed::Delivery, delivery, 0)];
-    let figures = figures.into_iter().filter(|(_, figure, _)| !figure.is_empty());
+/// Quantiles of what was timed of a part of the step.
+fn figures(step: &Step, rtt: &Histogram, delivery: &Histogram) -> String {
+    let figures = [(Timed::Rtt, rtt), (Timed::Delivery, delivery)];
+    let figures = figures.into_iter().filter(|(_, figure)| !figure.is_empty());
     figures
-        .map(|(timed, figure, open)| format!("; {} {}", timed.words(), percentiles(figure, open)))
+        .map(|(timed, figure)| format!("; {} {}", timed.words(), percentiles(step, timed, figure)))
         .collect()
 }
 
-fn percentiles(figure: &Histogram, open: u64) -> String {
-    let cell = |(name, q): (&str, f64)| format!("{name} {}", reading::quantile_of_part(figure, open, q));
+fn percentiles(step: &Step, timed: Timed, figure: &Histogram) -> String {
+    let cell =
+        |(name, q): (&str, f64)| format!("{name} {}", reading::quantile_of_part(step, timed, figure, q));
     COLUMNS.map(cell).join(" ")
 }
 
