@@ -2,7 +2,7 @@
 
 use results::conclusion::{self, Conclusion, Status};
 use results::format::bytes;
-use results::{Bottleneck, Delivery, DeliveryGuarantee, Run};
+use results::{Bottleneck, Delivery, DeliveryGuarantee, Run, Step};
 use serde::Serialize;
 
 /// One of the questions, answered.
@@ -63,9 +63,11 @@ fn why(conclusion: &Conclusion) -> Answer {
 fn arrives(run: &Run) -> Answer {
     let question = "Does it arrive when clients drop?";
     let Some(delivery) = Delivery::of(&run.steps) else {
-        let (answer, detail) = match run.steps.iter().all(|step| step.absences.is_empty()) {
-            true => ("not asked", "no client lost its connection on purpose"),
-            false => ("unclear", "the user ended the run before clients were back"),
+        let away = || run.steps.iter().filter(|step| !step.absences.is_empty());
+        let (answer, detail) = match (away().count(), away().any(Step::was_interrupted)) {
+            (0, _) => ("not asked", "no client lost its connection on purpose"),
+            (_, true) => ("unclear", "the user ended the run before clients were back"),
+            (_, false) => ("not asked", "nothing was due to clients that were away"),
         };
         return Answer { question, answer: answer.into(), detail: detail.into(), tone: "plain" };
     };

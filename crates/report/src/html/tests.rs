@@ -112,8 +112,15 @@ fn arrival_is_asked_about_where_clients_drop() {
     ] {
         assert!(alone.contains(said), "{said}\n{alone}");
     }
-    let both = words_of(&page_of(&[flapping, steady]));
+    let both = words_of(&page_of(&[flapping.clone(), steady.clone()]));
     assert!(both.contains("not asked") && both.matches(question).count() == 1, "{both}");
+    let mut silent = steady;
+    silent.steps[0].absences.push(results::Absences { count: 3, ..results::Absences::default() });
+    let is_asked =
+        |silent: &Run| !words_of(&page_of(&[flapping.clone(), silent.clone()])).contains("not asked");
+    assert!(!is_asked(&silent), "nothing was due in these absences");
+    silent.steps[0].interrupted = Some(results::Interrupted::Loading);
+    assert!(is_asked(&silent));
 }
 
 #[test]
