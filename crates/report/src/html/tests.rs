@@ -137,6 +137,15 @@ fn shares_of_the_ceiling_are_bounds() {
 }
 
 #[test]
+fn clients_that_left_had_connected() {
+    let mut run = sample::echo_run();
+    let step = &mut run.steps[0];
+    (step.clients, step.reached, step.usable) = (5, Some(5), Some(1));
+    let words = words_of(&page_of(&[run]));
+    assert!(words.contains("<dd>5<small>of 5, 4 lost"), "{words}");
+}
+
+#[test]
 fn defects_are_of_deliveries() {
     let names: Vec<&str> = defect_names().collect();
     let has = ["missing", "corrupt", "sent"].map(|name| names.contains(&name));

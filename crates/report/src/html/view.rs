@@ -257,8 +257,10 @@ fn facts(run: &Run) -> Vec<Fact> {
         let due = format!("of {} due", count(counts.due()));
         facts.push(fact("messages missing", count(counts.missing), &due));
     }
-    let usable = step.usable.or(step.reached).unwrap_or(step.clients);
-    facts.push(fact("clients connected", count(usable), &format!("of {}", count(step.clients))));
+    let reached = step.reached.or(step.usable).unwrap_or(step.clients);
+    let lost = reached - step.usable.unwrap_or(reached).min(reached);
+    let lost = if lost > 0 { format!(", {} lost before the load", count(lost)) } else { String::new() };
+    facts.push(fact("clients connected", count(reached), &format!("of {}{lost}", count(step.clients))));
     let server = step.server.as_ref();
     if let Some(cpu) = server.and_then(|server| server.cpu_percent_mean) {
         let cores = server.and_then(|server| server.cores).map(|cores| format!("of {:.0}%", cores * 100.0));
