@@ -96,9 +96,9 @@ pub enum EventsError {
         /// The system's error.
         error: std::io::Error,
     },
-    /// Not Parquet, cut short, or damaged.
+    /// Parquet without its end, or damaged.
     #[error(
-        "{} is not a complete Parquet file ({why}): the run that wrote it was killed, or the file was cut short later",
+        "{} is not a complete Parquet file ({why}): its run is still under way or was killed, or the file was cut short later",
         path.display()
     )]
     Damaged {
@@ -107,7 +107,7 @@ pub enum EventsError {
         /// The fault.
         why: String,
     },
-    /// Parquet, but no event log that this version knows.
+    /// No Parquet, or no event log that this version knows.
     #[error("{} is not an event log that this version of throng can read: {why}", path.display())]
     Foreign {
         /// The file.

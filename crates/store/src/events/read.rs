@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Once;
@@ -15,6 +16,8 @@ use super::columns;
 use super::write::{SCHEMA, SCHEMA_KEY};
 use crate::error::EventsError;
 
+/// The first bytes of a file of Parquet ("File Format").
+const MAGIC: [u8; 4] = *b"PAR1";
 /// The most rows of a group: throng writes a quarter of that. A small file can claim billions, all alike.
 const GROUP_ROWS_MAX: i64 = 1 << 20;
 
@@ -47,9 +50,16 @@ pub struct EventRow {
 /// The file cannot be read, is cut short or damaged, or is not an event log of this version.
 pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::result::Result<(), EventsError> {
     let damaged = |error: ParquetError| trouble(path, error);
-    let file = File::open(path).map_err(|error| EventsError::Io { path: path.into(), error })?;
-    let reader = sound(|| SerializedFileReader::new(file)).map_err(damaged)?;
     let foreign = |why: String| EventsError::Foreign { path: path.into(), why };
+    let could_not = |error| EventsError::Io { path: path.into(), error };
+    let file = File::open(path).map_err(could_not)?;
+    let mut magic = [0; MAGIC.len()];
+    let begin = file.read_at(&mut magic, 0).map_err(could_not)?;
+    // Of a log that is being written, even these bytes may be on their way.
+    if magic[..begin] != MAGIC[..begin] {
+        return Err(foreign("it does not begin as Parquet does".into()));
+    }
+    let reader = sound(|| SerializedFileReader::new(file)).map_err(damaged)?;
     let file_metadata = reader.metadata().file_metadata();
     let version = file_metadata
         .key_value_metadata()
@@ -199,6 +209,17 @@ mod tests {
         let batch = Batch { entries: (0..500).map(entry).collect(), names, ..Batch::default() };
         log.queue().send(batch).unwrap();
         assert_eq!(log.finish().written, 500);
+    }
+
+    #[test]
+    fn other_files_are_told_from_unended_logs() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "{}").unwrap();
+        assert!(matches!(read(file.path(), |_| true), Err(EventsError::Foreign { .. })));
+        let log = EventLog::begin(LogFile::open(file.path()).unwrap(), &Header::default()).unwrap();
+        assert!(matches!(read(file.path(), |_| true), Err(EventsError::Damaged { .. })));
+        log.finish();
+        assert!(read(file.path(), |_| true).is_ok());
     }
 
     #[test]
