@@ -321,12 +321,13 @@ impl Store {
     }
 }
 
-/// How many of the run's steps need not be written: `kept`, if these are all that is there, or else none, and
-/// there is none.
+/// How many of the run's steps need not be written: `kept`, if these are all that is there, each with its
+/// part, or else none, and there is none.
 fn known_steps(transaction: &Transaction<'_>, run: &Run, kept: usize) -> rusqlite::Result<usize> {
-    let last: Option<i64> =
-        transaction.query_row("SELECT max(step) FROM steps WHERE run = ?", [&run.id], |row| row.get(0))?;
-    if last.unwrap_or(0) == kept as i64 {
+    let select = "SELECT (SELECT coalesce(max(step), 0) FROM steps WHERE run = ?1),
+         (SELECT count(*) FROM parts WHERE run = ?1)";
+    let known: (i64, i64) = transaction.query_row(select, [&run.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if known == (kept as i64, kept as i64) {
         return Ok(kept);
     }
     // Somebody else has written this run, or has deleted it: all is written anew.
@@ -512,6 +513,10 @@ mod tests {
         store.finish(&run_of(3), 2).unwrap();
         assert_eq!(store.load("one").unwrap().steps.len(), 3);
         assert_eq!(rows(&store, "steps"), 3);
+        // As many steps as were kept, in a whole file.
+        store.save(&run_of(2)).unwrap();
+        store.save_so_far(&run_of(3), 2).unwrap();
+        assert_eq!(store.results("one").unwrap(), results::file::write(&run_of(3)));
     }
 
     #[test]
