@@ -19,7 +19,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
 pub(crate) const APPLICATION_ID: i32 = 0x7468_7267;
 
 /// Kinds of files, as far as their header and tables say.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing in it yet.
     Empty,
@@ -41,19 +41,23 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
     })
 }
 
-/// Brings the file to the newest schema. A second process finds that it has been done.
-pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Brings the file to the newest schema, and returns what it is then. A second process finds that it has been
+/// done, maybe by a newer throng.
+pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<Found> {
+    let newest = MIGRATIONS.len() as u32;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = match look(&transaction)? {
-        Found::Ours(version) => version as usize,
-        Found::Empty | Found::Foreign => 0,
+        Found::Empty => 0,
+        Found::Ours(version) if version < newest => version,
+        found => return Ok(found),
     };
-    for migration in MIGRATIONS.iter().skip(from) {
+    for migration in MIGRATIONS.iter().skip(from as usize) {
         transaction.execute_batch(migration)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
-    transaction.commit()
+    transaction.pragma_update(None, "user_version", newest)?;
+    transaction.commit()?;
+    Ok(Found::Ours(newest))
 }
 
 #[cfg(test)]
@@ -90,6 +94,15 @@ mod tests {
             assert_eq!(tables(&connection), tables(&of_version(newest)), "from {version}");
             migrate(&mut connection).unwrap();
         }
+    }
+
+    #[test]
+    fn newer_schemas_stay_as_they_are() {
+        let mut connection = of_version(MIGRATIONS.len());
+        let newer = MIGRATIONS.len() as u32 + 1;
+        connection.pragma_update(None, "user_version", newer).unwrap();
+        assert_eq!(migrate(&mut connection).unwrap(), Found::Ours(newer));
+        assert_eq!(look(&connection).unwrap(), Found::Ours(newer));
     }
 
     /// A store as each schema left it, with one run. A schema that users have is never edited: these would not open.

@@ -67,6 +67,22 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Returns whether a file has the newest schema.
+///
+/// # Errors
+/// It is something else, or of a newer schema.
+fn has_newest_schema(path: &Path, found: Found) -> Result<bool, StoreError> {
+    let known = MIGRATIONS.len() as u32;
+    match found {
+        Found::Foreign => {
+            Err(StoreError::Damaged { path: path.into(), why: "a database of another program".into() })
+        }
+        Found::Ours(found) if found > known => Err(StoreError::Newer { path: path.into(), found, known }),
+        Found::Ours(found) => Ok(found == known),
+        Found::Empty => Ok(false),
+    }
+}
+
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
@@ -107,18 +123,7 @@ impl Store {
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
         // Another throng may be about to write a run; SQLite would fail at once.
         connection.busy_timeout(BUSY_TIMEOUT).map_err(wrong)?;
-        let newest = MIGRATIONS.len() as u32;
-        let is_current = match schema::look(&connection).map_err(wrong)? {
-            Found::Foreign => {
-                let why = "a database of another program".into();
-                return Err(StoreError::Damaged { path: path.into(), why });
-            }
-            Found::Ours(found) if found > newest => {
-                return Err(StoreError::Newer { path: path.into(), found, known: newest });
-            }
-            Found::Ours(found) => found == newest,
-            Found::Empty => false,
-        };
+        let is_current = has_newest_schema(path, schema::look(&connection).map_err(wrong)?)?;
         // Nothing is changed before it is known that the file is ours to change.
         keep_to_the_user(path);
         let set = |connection: &Connection| {
@@ -132,7 +137,7 @@ impl Store {
         };
         set(&connection).map_err(wrong)?;
         if !is_current {
-            schema::migrate(&mut connection).map_err(wrong)?;
+            has_newest_schema(path, schema::migrate(&mut connection).map_err(wrong)?)?;
         }
         Ok(Self { path: path.into(), file: identity(path), connection })
     }
