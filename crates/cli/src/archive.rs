@@ -185,12 +185,7 @@ impl RunArchive {
 
     /// The command of `throng runs` that does this in the run's store.
     pub(crate) fn command(&self, words: [&str; 2]) -> String {
-        let mut command: Vec<String> =
-            ["throng", "runs"].into_iter().chain(words).map(str::to_owned).collect();
-        if let Some(path) = self.path.as_ref().filter(|_| self.is_named) {
-            command.extend(["--store".to_owned(), path.display().to_string()]);
-        }
-        results::command_line(&command)
+        store::command(self.path.as_deref(), &words)
     }
 
     /// The store, opened anew if it is no longer where it was.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use results::file::FileError;
+use rusqlite::ErrorCode;
 use thiserror::Error;
 
 /// Why the store could not do something.
@@ -45,12 +46,14 @@ pub enum StoreError {
     #[error("there is no store at {} yet; the first run that is kept makes it", .0.display())]
     Absent(PathBuf),
     /// No run is meant.
-    #[error("there is no run {reference:?}{}", suggestion(near))]
+    #[error("there is no run {reference:?}{}", suggestion(near, list))]
     NoRun {
         /// The text that was to name a run.
         reference: String,
         /// Ids that look like it, the newest first.
         near: Vec<String>,
+        /// The command that lists the runs there are.
+        list: String,
     },
     /// Several runs are meant.
     #[error("{reference:?} is the beginning of several run ids: {}; give more characters", ids.join(", "))]
@@ -69,7 +72,7 @@ pub enum StoreError {
         error: FileError,
     },
     /// SQLite could not: a full disk, no permission, another process that holds it for too long.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}{}", path.display(), advice(error))]
     Sqlite {
         /// The file.
         path: PathBuf,
@@ -78,10 +81,18 @@ pub enum StoreError {
     },
 }
 
-fn suggestion(ids: &[String]) -> String {
+fn suggestion(ids: &[String], list: &str) -> String {
     match ids {
-        [] => "; throng runs list shows those there are".into(),
+        [] => format!("; {list} shows those there are"),
         ids => format!("; did you mean {}?", ids.join(" or ")),
+    }
+}
+
+/// What to do about an error of SQLite, if anything is known.
+fn advice(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy) => "; another process holds it: try again when that has ended",
+        _ => "",
     }
 }
 

@@ -13,4 +13,4 @@ mod store;
 
 pub use entry::{Entry, Query};
 pub use error::StoreError;
-pub use store::{Store, data_dir, default_path};
+pub use store::{Store, command, data_dir, default_path};

@@ -44,6 +44,16 @@ pub fn default_path() -> Option<PathBuf> {
     Some(data_dir()?.join("runs.db"))
 }
 
+/// The command of `throng runs` that does this in the store at `path`; `None`: in the default one.
+pub fn command(path: Option<&Path>, words: &[&str]) -> String {
+    let mut command: Vec<String> =
+        ["throng", "runs"].iter().chain(words).map(|&word| word.to_owned()).collect();
+    if let Some(path) = path.filter(|&path| default_path().as_deref() != Some(path)) {
+        command.extend(["--store".to_owned(), path.display().to_string()]);
+    }
+    results::command_line(&command)
+}
+
 /// The store, what SQLite keeps beside it, and where throng keeps it if nobody has named a place. Earlier versions made
 /// them readable by all users.
 fn keep_to_the_user(path: &Path) {
@@ -203,13 +213,12 @@ impl Store {
                 let newest = "SELECT id FROM runs ORDER BY started_ns DESC, id DESC LIMIT 1 OFFSET ?";
                 self.ask(|connection| connection.query_row(newest, [skip], |row| row.get(0)).optional())
             });
-            let no_run = || StoreError::NoRun { reference: reference.into(), near: Vec::new() };
-            return found.transpose()?.flatten().ok_or_else(no_run);
+            return found.transpose()?.flatten().ok_or_else(|| self.no_run(reference, Vec::new()));
         }
         // Nothing is the beginning of everything.
         let mut ids = if reference.is_empty() { Vec::new() } else { self.ids_like(reference)? };
         match ids.as_slice() {
-            [] => Err(StoreError::NoRun { reference: reference.into(), near: self.near(reference)? }),
+            [] => Err(self.no_run(reference, self.near(reference)?)),
             [_] => Ok(ids.remove(0)),
             // A whole id may be the beginning of another.
             _ if ids.iter().any(|id| id == reference) => Ok(reference.into()),
@@ -242,7 +251,7 @@ impl Store {
             Ok((text, parts(&transaction, id)?))
         })?;
         match found {
-            (None, _) => Err(StoreError::NoRun { reference: id.into(), near: Vec::new() }),
+            (None, _) => Err(self.no_run(id, Vec::new())),
             (Some(text), parts) => Ok(match Frame::parse(&text).filter(|_| !parts.is_empty()) {
                 Some(frame) => frame.around(parts),
                 None => text,
@@ -284,6 +293,10 @@ impl Store {
         // The run is gone: a full disk, or another process that reads, is no reason to say otherwise.
         let _ = self.ask(shrink);
         Ok(rows > 0)
+    }
+
+    fn no_run(&self, reference: &str, near: Vec<String>) -> StoreError {
+        StoreError::NoRun { reference: reference.into(), near, list: command(Some(&self.path), &["list"]) }
     }
 
     fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
@@ -488,6 +501,15 @@ mod tests {
         let listed: Vec<(&str, Option<Timed>)> =
             listed.iter().map(|entry| (entry.scenario.as_str(), entry.figure)).collect();
         assert_eq!(listed, [("echo", Some(Timed::Rtt)), ("dance", None)]);
+    }
+
+    #[test]
+    fn absent_runs_name_their_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("team.db");
+        let Err(StoreError::NoRun { list, .. }) = Store::open(&path).unwrap().find("last") else { panic!() };
+        assert!(list.ends_with(&format!(" --store {}", path.display())), "{list}");
+        assert!(!command(default_path().as_deref(), &["list"]).contains("--store"));
     }
 
     #[test]
