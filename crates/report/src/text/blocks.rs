@@ -28,7 +28,7 @@ pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.extend(timed(step).map(|timed| row(timed.words(), &percentiles(step, timed))));
     lines.extend(connections(step).map(|text| row("clients", &text)));
     lines.extend(messages(step).map(|text| row("messages", &text)));
-    lines.extend(pushes(step).map(|text| row("pushes", &text)));
+    lines.extend(told::pushes(step).map(|text| row("pushes", &text)));
     lines.extend(told::events(step).map(|text| row("events", &text)));
     lines.extend(says::lines(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(absences::lines(step).iter().map(|text| row("away", text)));
@@ -78,30 +78,14 @@ fn percentiles(step: &Step, figure: Timed) -> String {
     cells.concat() + &cell("max", 1.0)
 }
 
-/// Said only when it is not simply all of them. Clients are counted once, however often they connected.
+/// Said only when it is not simply all of them.
 fn connections(step: &Step) -> Option<String> {
-    let counts = &step.counts;
-    let (connected, all_clients) = match step.reached {
-        Some(reached) => (reached, step.clients),
-        None => (counts.connected, counts.connects),
-    };
-    let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
-    let all = connected == all_clients
-        && counts.connected == counts.connects
-        && counts.disconnects + counts.left + counts.not_back + counts.slow + counts.tls_resumed == 0
-        && step.joins() == 0;
-    if all && !step.figures.rtt.is_empty() {
+    let ((connected, all), others) = (told::connected(step), told::connections(step));
+    if connected == all && others.is_empty() && !step.figures.rtt.is_empty() {
         return None;
     }
-    let again = (step.reached.is_some() && counts.connects > all_clients)
-        .then(|| format!(", {} of {} connections made", count(counts.connected), count(counts.connects)));
-    let again = again.unwrap_or_default();
-    Some(format!(
-        "{} of {} connected{rate}{again}{}",
-        count(connected),
-        count(all_clients),
-        others(counts, CountOf::Connections)
-    ))
+    let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
+    Some(format!("{} of {} connected{rate}{others}", count(connected), count(all)))
 }
 
 fn messages(step: &Step) -> Option<String> {
@@ -119,14 +103,6 @@ fn messages(step: &Step) -> Option<String> {
         "{sent} sent{rates}, {received} of {expected} received{}",
         others(counts, CountOf::Messages)
     ))
-}
-
-/// Pushes of the server, and how often each client heard one.
-fn pushes(step: &Step) -> Option<String> {
-    let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
-    let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
-    let others = others(&step.counts, CountOf::Pushes);
-    Some(format!("{} at {all}, {each} to each client{others}", count(step.counts.pushed)))
 }
 
 /// At which rate messages of a schedule were answered, where that is well below the one at which they were sent.
@@ -261,6 +237,8 @@ mod tests {
         step.counts = Counts { connects: 5, connected: 5, disconnects: 5, ..Counts::default() };
         assert_eq!(line(&step), "5 of 5 connected, 5 lost");
         assert_eq!(step.unusable(), 0, "they were lost, and that is another count");
+        step.counts = Counts { connects: 5, connected: 5, cut: 2, ..Counts::default() };
+        assert_eq!(line(&step), "5 of 5 connected, 2 cut");
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn checks(scenario: Scenario, step: &Step, style: &Style) -> Vec<String> {
     };
     let mut lines = vec![line(Some(Check::Connected), "connected", &connected(step))];
     lines.extend(answered(scenario, step).map(|(label, text)| line(Some(Check::Delivered), label, &text)));
-    lines.extend(pushes(step).map(|text| line(Some(Check::Pushed), "pushes", &text)));
+    lines.extend(told::pushes(step).map(|text| line(Some(Check::Pushed), "pushes", &text)));
     // An answer that was cut short is missing, and nothing else is wrong with its events.
     let is_whole = step.counts.broken_off + step.counts.unended == 0;
     let events = if is_whole { Check::Streamed } else { Check::Delivered };
@@ -70,18 +70,11 @@ fn mark(rows: &Rows<'_>, passes: Option<bool>, label: &str, text: &str) -> Strin
     rows.painted(&format!("{sign} {label}"), text, colour)
 }
 
-/// Clients are counted once, however often they connected.
+/// The number of clients that connected, how fast, and what became of connections.
 fn connected(step: &Step) -> String {
-    let counts = &step.counts;
-    let (connected, all) = match step.reached {
-        Some(reached) => (reached, step.clients),
-        None => (counts.connected, counts.connects),
-    };
+    let (connected, all) = told::connected(step);
     let rate = step.rates.connects_per_s.map(|per_s| format!(", {}", rate(per_s, ""))).unwrap_or_default();
-    let again = (step.reached.is_some() && counts.connects > all)
-        .then(|| format!(", {} of {} connections made", count(counts.connected), count(counts.connects)));
-    let (again, others) = (again.unwrap_or_default(), others(counts, CountOf::Connections));
-    format!("{} of {}{rate}{again}{others}", count(connected), count(all))
+    format!("{} of {}{rate}{}", count(connected), count(all), told::connections(step))
 }
 
 /// Messages due and received, and everything that came otherwise.
@@ -105,14 +98,6 @@ fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
     let statuses = (!step.statuses.is_empty()).then(|| format!(", status {}", statuses(&step.statuses)));
     let (statuses, others) = (statuses.unwrap_or_default(), others(counts, CountOf::Messages));
     Some((label, format!("{received} of {expected}{clean}{statuses}{others}")))
-}
-
-/// The number and rate of the server's pushes, altogether and per client.
-fn pushes(step: &Step) -> Option<String> {
-    let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
-    let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
-    let others = others(&step.counts, CountOf::Pushes);
-    Some(format!("{} at {all}, {each} to each client{others}", count(step.counts.pushed)))
 }
 
 /// Messages completed per second; in an open model, of the rate that was asked.

@@ -88,6 +88,30 @@ pub(super) fn others(counts: &Counts, of: CountOf) -> String {
     counts.iter().filter_map(said).collect()
 }
 
+/// The number of clients that connected, and of how many: each is counted once, however often it connected.
+pub(super) fn connected(step: &Step) -> (u64, u64) {
+    match step.reached {
+        Some(reached) => (reached, step.clients),
+        None => (step.counts.connected, step.counts.connects),
+    }
+}
+
+/// Connections made beyond one of each client, and what became of connections.
+pub(super) fn connections(step: &Step) -> String {
+    let counts = &step.counts;
+    let again = (step.reached.is_some() && counts.connects > step.clients)
+        .then(|| format!(", {} of {} connections made", count(counts.connected), count(counts.connects)));
+    again.unwrap_or_default() + &others(counts, CountOf::Connections)
+}
+
+/// The number and rate of the server's pushes, altogether and per client.
+pub(super) fn pushes(step: &Step) -> Option<String> {
+    let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
+    let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
+    let others = others(&step.counts, CountOf::Pushes);
+    Some(format!("{} at {all}, {each} to each client{others}", count(step.counts.pushed)))
+}
+
 /// Events of streamed answers and tokens in them, how many and how fast, and what was wrong with them.
 pub(super) fn events(step: &Step) -> Option<String> {
     let told = |n: u64, per_s: Option<f64>, what: &str| {
