@@ -114,6 +114,14 @@ mod tests {
     }
 
     #[test]
+    fn rates_that_break_standing_limits_are_not_safe() {
+        let mut slow = step(1, 20.0, 1, true);
+        slow.standing = vec![LimitOutcome { passed: false, ..LimitOutcome::of_text("rate>=99%") }];
+        let level = levels(&[step(1, 10.0, 1, true), slow])[0];
+        assert_eq!((level.safe_per_s, level.overload_per_s), (Some(10.0), Some(20.0)));
+    }
+
+    #[test]
     fn a_rate_above_an_overload_is_not_safe() {
         let steps = [step(1, 10.0, 1, true), step(1, 20.0, 1, false), step(1, 40.0, 1, true)];
         assert_eq!(levels(&steps)[0].safe_per_s, Some(10.0));

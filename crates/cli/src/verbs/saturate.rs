@@ -25,10 +25,10 @@ const PERCENTILE: f64 = 95.0;
 /// Raise the rate at each number of clients until the server is overloaded
 ///
 /// As in the SockJS and Socket.IO tests of 2011, every message goes to every client. The rate doubles until a
-/// message takes over 5 s, a connection is dropped, or the mean round trip exceeds 1.5 s; then the gap is
-/// narrowed. For each number of clients, throng gives the highest safe rate, the deliveries per second that
-/// it stands for, the rate at which the mean reached 200 ms ("fatal"), and the knee of the curve. --limit
-/// adds conditions of your own.
+/// message takes over 5 s, the mean round trip exceeds 1.5 s, or a limit breaks that always holds (nothing is
+/// lost, the rate is kept) or that --limit adds; then the gap is narrowed. For each number of clients, throng
+/// gives the highest safe rate, the deliveries per second that it stands for, the rate at which the mean
+/// reached 200 ms ("fatal"), and the knee of the curve.
 #[derive(Args)]
 pub(crate) struct Saturate {
     /// Numbers of clients
