@@ -64,6 +64,17 @@ fn their_commands_run_as_printed() {
     }
 }
 
+/// Without a number of clients, a closed model goes up in steps of thousands.
+#[test]
+fn their_closed_loads_name_their_clients() {
+    for (name, page) in pages() {
+        for command in page.text.split('`').filter(|span| span.starts_with("throng ")) {
+            let is_closed = command.contains(" --concurrent ") || command.contains(" -c ");
+            assert!(!is_closed || command.contains(" --clients "), "{name}: {command}");
+        }
+    }
+}
+
 #[test]
 fn the_index_names_each_page() {
     let pages = pages();
