@@ -228,13 +228,13 @@ def throng_paced_broadcast(clients: int, *flags: str, rate: int = 2000, seconds:
 
 # Each broadcast has ten copies: in one of a hundred rooms, or to everybody there is.
 ROOM_TOOLS = (
-    at("ws?room={room}", throng_paced_broadcast(1000, "--rooms=10")),
+    at("ws?room={room}", throng_paced_broadcast(1000, "--room-size=10")),
     replace(throng_paced_broadcast(10), name="throng, 10 clients without rooms"),
 )
 # The same broadcast to the same clients, as members of a room and as everybody.
 ONE_ROOM_TOOLS = (
-    at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--protocol=json", "--rooms=1000")),
-    replace(throng_broadcast(1000, (100, 1000), "--protocol=json"), name="throng without --rooms"),
+    at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--protocol=json", "--room-size=1000")),
+    replace(throng_broadcast(1000, (100, 1000), "--protocol=json"), name="throng without --room-size"),
 )
 # The same broadcasts to clients of which some are always away, and to clients that stay.
 FLAP_TOOLS = tuple(

@@ -23,7 +23,7 @@ pub(crate) struct PeopleArgs {
     pub(crate) people: Option<PathBuf>,
     /// Each N clients share a room, in the order of their numbers: {room} is its number, from 0. A broadcast
     /// is due to its sender's room, and a copy that comes from another has leaked [default: one room for all]
-    #[arg(long = "room-size", visible_alias = "rooms", value_name = "N", conflicts_with = "room_count")]
+    #[arg(long = "room-size", alias = "rooms", value_name = "N", conflicts_with = "room_count")]
     rooms: Option<NonZero<u32>>,
     /// Number of rooms, over which the largest step's clients are spread in the order of their numbers: equally, or
     /// with --room-zipf unequally
