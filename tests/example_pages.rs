@@ -70,12 +70,13 @@ impl Page {
     /// Does what the page says. Where something cannot be installed, says so and does nothing more.
     fn follow(mut self, example: &str) {
         let (mut server, mut runs) = (None, 0);
-        for line in self.lines() {
-            let line = line.trim_end_matches(" &").to_owned();
+        for printed in self.lines() {
+            let line = printed.trim_end_matches(" &").to_owned();
             if let Some(named) = line.strip_prefix("export ") {
                 let (name, value) = named.split_once('=').unwrap();
                 self.exported.push((name.to_owned(), value.to_owned()));
             } else if SERVERS.contains(&line.as_str()) {
+                assert!(printed.ends_with(" &"), "{example}: {line}: no line below it runs");
                 server = Some(Process::start(&mut self.command(&line)));
                 assert!(
                     wait_until(WITHIN, || is_listening(self.address)),
@@ -83,6 +84,7 @@ impl Page {
                 );
             } else if line.starts_with("throng ") {
                 assert!(server.is_some(), "{example}: {line}: no server was started");
+                assert!(runs > 0 || line.contains(" --wait-for "), "{example}: {line}: it comes too early");
                 self.load(&line);
                 runs += 1;
             } else {
