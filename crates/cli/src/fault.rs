@@ -31,7 +31,7 @@ Faults (--fault CLAUSE,CLAUSE,…; all: throng docs faults):
                        again twice, or swapped with the next
   seed=N               the seed of random choices
 WHICH and WHO: all; 7 (that one, from 0); 99%100 (n % 100 = 99); 1/1000 or 0.1% (at random).
-each:WHICH counts each client's messages separately.";
+each:WHICH (not of linger, forget, again, swap) counts each client's messages separately.";
 
 /// The faults in a text.
 ///
@@ -110,6 +110,9 @@ fn which(text: &str) -> Result<MessageSelector, String> {
 }
 
 fn selector(text: &str) -> Result<Selector, String> {
+    if text.starts_with("each:") {
+        return Err("each: is for drop, dup, reorder, corrupt, stray, leak and delay".into());
+    }
     let problem = || format!("{text:?} is not all, 7, 99%100, 1/1000 or 0.1%");
     let number = |text: &str| text.parse::<u64>().map_err(|_| problem());
     if text == "all" {
@@ -224,6 +227,9 @@ mod tests {
             ("drop=1%0", " 1"),
             ("drop=2/1", " 1"),
             ("drop=0/0", " 1"),
+            ("linger=each:7", " reorder"),
+            ("swap=each:99%100", " reorder"),
+            ("kill=each:7@1", " reorder"),
             ("delay=5", "delay=5: \"5\""),
             ("delay=0s", " 0"),
             ("delay=2s..1s", "2s "),
