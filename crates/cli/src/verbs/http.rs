@@ -12,9 +12,9 @@ use crate::verbs::requests::{RequestArgs, for_requests};
 
 /// Requests per second and latency of an HTTP server
 ///
-/// Closed loop (as in wrk and autocannon): each connection sends its next request as soon as it has an
-/// answer. Open loop, with --rate (as in wrk2): requests are due on a schedule, and latency counts from when
-/// a request was due, even if it had to wait for a connection. The flags are those of autocannon.
+/// Closed model (as in wrk and autocannon): each connection sends its next request as soon as it has an
+/// answer. Open model, with --rate (as in wrk2): requests are due on a schedule, and latency counts from
+/// when a request was due, even if it had to wait for a connection. The flags are those of autocannon.
 #[derive(Args)]
 #[command(mut_args(for_requests))]
 pub(crate) struct Http {

@@ -47,7 +47,7 @@ pub(crate) struct RequestArgs {
     /// Stop after this many requests
     #[arg(short, long, short_alias = 'n', value_name = "N", value_parser = units::count, conflicts_with_all = ["duration", "rate"], help_heading = "Load")]
     amount: Option<u64>,
-    /// Requests per second over all connections, whatever the server does (open loop); 100..5k/60s is a ramp
+    /// Requests per second over all connections, whatever the server does (open model); 100..5k/60s is a ramp
     #[arg(short = 'R', long, visible_alias = "overallRate", value_name = "RATE", value_parser = rates::rates, help_heading = "Load")]
     rate: Option<Rates>,
     /// Run this long before measuring
