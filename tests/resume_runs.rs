@@ -134,6 +134,12 @@ fn parts_of_one_run_need_the_same_conditions() {
     let elsewhere = run(&mut walk(&server, dir.path(), &resume), RUN_MAX);
     elsewhere.assert_failed(2, "usage.resume.other_machine", &["cores", "--out"]);
     left["environment"]["cores"] = cores;
+    let version = left["throng"].take();
+    left["throng"] = "0.0.1".into();
+    fs::write(dir.path().join(format!("{}.json", left["id"].as_str().unwrap())), left.to_string()).unwrap();
+    let newer = run(&mut walk(&server, dir.path(), &resume), RUN_MAX);
+    newer.assert_failed(2, "usage.resume.other_version", &["0.0.1", "--out"]);
+    left["throng"] = version;
     fs::write(dir.path().join(format!("{}.json", left["id"].as_str().unwrap())), left.to_string()).unwrap();
     assert_whole(&run(&mut walk(&server, dir.path(), &resume), RUN_MAX), &left);
 }

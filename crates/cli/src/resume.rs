@@ -66,7 +66,7 @@ pub(crate) fn earlier(request: &mut Request<'_>) -> Result<Option<Run>, Failure>
             run.throng,
             env!("CARGO_PKG_VERSION")
         );
-        return Err(Failure::usage(FLAG, problem));
+        return Err(Failure::usage(FLAG, problem).because("other_version"));
     }
     if let Some(path) = changed(&run.inputs, &inputs::digests()) {
         let problem = format!(
