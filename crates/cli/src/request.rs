@@ -37,7 +37,7 @@ pub(crate) struct Request<'a> {
     pub(crate) percentile: f64,
     /// The wording of the output, if --format does not say.
     pub(crate) words: Words,
-    /// The server's processes, if it runs here.
+    /// The server's processes, if it runs here and they can be seen.
     pub(crate) server_pid: Option<Service>,
 }
 
@@ -98,7 +98,7 @@ impl Request<'_> {
                 url: secrets::url(&target.url),
                 version: None,
             },
-            environment: environment(args, server_pid.is_some()),
+            environment: environment(args, target.is_here(server_pid.as_ref())),
             inputs: inputs::digests(),
             resume_after: Some(0),
             ..Run::default()

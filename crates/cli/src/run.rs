@@ -172,14 +172,15 @@ fn measure(
 /// Watches the server: here, or through its target agent.
 fn watch(request: &Request<'_>) -> Result<ServerWatch, Failure> {
     let (args, server) = (request.args, request.server_pid.as_ref());
+    let is_here = request.target.is_here(server);
     if let Some((agent, nats)) = args.fleet.host()? {
         let reader = RemoteServerReader::open(&nats, agent).map_err(|error| {
             let reason = variant(&error);
             Failure::of_generator("watch_server", "watch the server", error).because(reason)
         })?;
-        return Ok(ServerWatch::of_agent(reader, server.is_some()));
+        return Ok(ServerWatch::of_agent(reader, is_here));
     }
-    let mut watch = ServerWatch::new(server);
+    let mut watch = ServerWatch::new(server, is_here);
     if server.is_some() && args.server_pid.is_none() {
         let addrs: Vec<Addr> = request.target.addrs().collect();
         // A server that restarts has another process.

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use load::Endpoint;
-use net::socket::Addr;
+use net::proc::Service;
+use net::socket::{Addr, can_bind};
 use results::format::count;
 use secret::Secret;
 use url::{Host, Url};
@@ -255,6 +256,16 @@ impl Target {
         self.built_in.as_ref().map(BuiltIn::pid)
     }
 
+    /// Returns whether it runs on this machine; `server`: its processes, as far as they can be seen.
+    pub(crate) fn is_here(&self, server: Option<&Service>) -> bool {
+        // Another user's server shows no process, but only an address of this machine can be listened on.
+        let is_of_this_machine = |endpoint: &Endpoint| match endpoint {
+            Endpoint::Inet(address) => can_bind(&SocketAddr::new(address.ip(), 0)).is_ok(),
+            Endpoint::Unix(_) => true,
+        };
+        server.is_some() || self.endpoints.iter().all(is_of_this_machine)
+    }
+
     /// Returns whether it is reached by an address of the 127.0.0.0/8 network, where source addresses are
     /// free to choose.
     pub(crate) fn is_ipv4_loopback(&self) -> bool {
@@ -275,6 +286,14 @@ mod tests {
         assert_eq!(target.tls_name.as_deref(), Some("127.0.0.1"));
         assert_eq!(target.userinfo, Some(("me".into(), "p@ss".into())));
         assert_eq!(target.url, "wss://127.0.0.1/chat?room=1");
+    }
+
+    #[test]
+    fn servers_of_other_users_are_here() {
+        // The second is of TEST-NET-1 (RFC 5737).
+        for (url, is_here) in [("ws://127.0.0.1:9000/", true), ("ws://192.0.2.1:9000/", false)] {
+            assert_eq!(resolve(url, None).unwrap().is_here(None), is_here, "{url}");
+        }
     }
 
     #[test]

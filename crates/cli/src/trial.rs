@@ -47,7 +47,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     })?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients: clients.into() };
     // What it costs is the server's memory and CPU, too.
-    let watch = ServerWatch::new(Some(&Service::of(server.pid())));
+    let watch = ServerWatch::new(Some(&Service::of(server.pid())), true);
     let mut crew = Crew::start(&plan, &shape, watch, hidden::child).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };
     let mut step = crew.measure(order, &mut NullObserver).map_err(|broken| cannot(broken.error))?;

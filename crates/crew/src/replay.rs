@@ -36,6 +36,6 @@ pub fn replay(plan: &Plan, workers: u16, order: StepOrder, reports: Vec<Report>)
     }
     drop(sender);
     let agents = Agents::Local(Local::Children { all: Vec::new(), rss_before: Some(0) });
-    let mut crew = Crew::new(plan, agents, (0..workers).collect(), inbox, ServerWatch::new(None));
+    let mut crew = Crew::new(plan, agents, (0..workers).collect(), inbox, ServerWatch::new(None, false));
     crew.measure(order, &mut NullObserver)
 }

@@ -88,9 +88,10 @@ struct Window {
 }
 
 impl ServerWatch {
-    /// Watches the server's processes and their descendants, or only the machine for `None`.
-    pub fn new(server: Option<&Service>) -> Self {
-        Self::with(server.map(|server| Reader::Local(Box::new(ServerReader::on(server)))), server.is_some())
+    /// Watches the server's processes and their descendants, or only the machine for `None`. `is_here`: the
+    /// server runs on this machine, where its processes may be hidden.
+    pub fn new(server: Option<&Service>, is_here: bool) -> Self {
+        Self::with(server.map(|server| Reader::Local(Box::new(ServerReader::on(server)))), is_here)
     }
 
     /// Watches the server of a target agent, whose machine may be this one.

@@ -101,7 +101,7 @@ impl Broadcast {
             args,
             scenario: Scenario::Broadcast,
             plan,
-            shape: processes::shape(args, connections, server_pid.is_some())?,
+            shape: processes::shape(args, connections, target.is_here(server_pid.as_ref()))?,
             course: self.course(interval)?,
             // No further step is left that this limit could spare.
             stop: if matches!(stepping, steps::Steps::Single) {

@@ -1,12 +1,10 @@
 //! `throng doctor`: will this machine hold this many clients?
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use load::Endpoint;
 use net::proc::Service;
-use net::socket::can_bind;
 use results::units;
 
 use crate::compression::Compression;
@@ -104,9 +102,9 @@ impl Doctor {
             return Ok((required(Place::BuiltIn, self.sources(None), false), None));
         };
         let target = target::resolve(url, None)?;
-        let pid = Service::listening_on(target.addrs()).ok().flatten().map(|server| server.head());
-        // Another user's server shows no process, but its address is of this machine.
-        let here = pid.is_some() || target.endpoints.iter().all(is_of_this_machine);
+        let server = Service::listening_on(target.addrs()).ok().flatten();
+        let here = target.is_here(server.as_ref());
+        let pid = server.map(|server| server.head());
         let is_open = |target: &Target| {
             target.endpoints.iter().any(|endpoint| target::is_open(endpoint, ANSWER_WITHIN))
         };
@@ -127,14 +125,6 @@ impl Doctor {
             (0, Some(target)) if target.is_ipv4_loopback() => Sources::Loopback,
             (given, _) => Sources::Fixed { addresses: given.max(1), endpoints },
         }
-    }
-}
-
-/// Only an address of this machine can be listened on.
-fn is_of_this_machine(endpoint: &Endpoint) -> bool {
-    match endpoint {
-        Endpoint::Inet(addr) => can_bind(&SocketAddr::new(addr.ip(), 0)).is_ok(),
-        Endpoint::Unix(_) => true,
     }
 }
 

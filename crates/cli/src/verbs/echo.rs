@@ -86,7 +86,7 @@ impl Echo {
             args,
             scenario: Scenario::Echo,
             plan,
-            shape: processes::shape(args, clients, server_pid.is_some())?,
+            shape: processes::shape(args, clients, target.is_here(server_pid.as_ref()))?,
             course: self.course()?,
             // No further step is left that this limit could spare.
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },

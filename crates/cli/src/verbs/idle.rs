@@ -67,7 +67,7 @@ impl Idle {
             args,
             scenario: Scenario::Idle,
             plan: plan::plan(&PlanInputs::of_echoes(args, &target, dialect, Some(self.clients)))?,
-            shape: processes::shape(args, self.clients, server_pid.is_some())?,
+            shape: processes::shape(args, self.clients, target.is_here(server_pid.as_ref()))?,
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,

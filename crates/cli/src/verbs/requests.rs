@@ -155,7 +155,7 @@ impl RequestArgs {
             args,
             scenario,
             plan,
-            shape: processes::shape(args, self.connections(), server_pid.is_some())?,
+            shape: processes::shape(args, self.connections(), target.is_here(server_pid.as_ref()))?,
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,

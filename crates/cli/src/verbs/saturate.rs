@@ -85,7 +85,7 @@ impl Saturate {
             args,
             scenario: Scenario::Saturate,
             plan,
-            shape: processes::shape(args, clients, server_pid.is_some())?,
+            shape: processes::shape(args, clients, target.is_here(server_pid.as_ref()))?,
             course,
             stop,
             percentile: PERCENTILE,

@@ -90,7 +90,7 @@ impl Storm {
             scenario: Scenario::Storm,
             course: self.course(is_silent, facts.backoff)?,
             plan,
-            shape: processes::shape(args, self.clients, server_pid.is_some())?,
+            shape: processes::shape(args, self.clients, target.is_here(server_pid.as_ref()))?,
             stop: Vec::new(),
             percentile: PERCENTILE,
             words: Words::Own,

@@ -350,8 +350,8 @@ fn a_thousand_agents() {
         ..AgentSelection::default()
     };
     let began = Instant::now();
-    let mut crew =
-        Crew::of_fleet(&plan(), &wanted, OnLoss::Abort, ServerWatch::new(None), &|| false).expect("a fleet");
+    let mut crew = Crew::of_fleet(&plan(), &wanted, OnLoss::Abort, ServerWatch::new(None, false), &|| false)
+        .expect("a fleet");
     let ready_s = began.elapsed().as_secs_f64();
     let spent_ns = || [cpu_ns("fleet"), clock::thread_cpu_ns(), server.cpu_ns()];
     let (before_ns, carried, began) = (spent_ns(), carried_bytes(told_at).unwrap(), Instant::now());

@@ -11,7 +11,7 @@ use std::time::Duration;
 const AWHILE: Duration = Duration::from_nanos(SAMPLE_INTERVAL_NS + 1_000_000);
 
 fn watch_of(pid: u32) -> ServerWatch {
-    ServerWatch::new(Some(&Service::of(pid)))
+    ServerWatch::new(Some(&Service::of(pid)), true)
 }
 
 /// A shell with a job that uses CPU; it prints a line when it runs.
@@ -146,7 +146,7 @@ fn others_on_the_machine_have_names() {
     let pid = read_line(&mut parent);
     parent.wait().unwrap();
     let is_named = (0..20).any(|_| {
-        let mut watch = ServerWatch::new(None);
+        let mut watch = ServerWatch::new(None, false);
         watch.start();
         thread::sleep(Duration::from_secs(1));
         let machine = watch.finish(0).machine;
@@ -162,7 +162,7 @@ fn others_on_the_machine_have_names() {
 
 #[test]
 fn a_window_may_close_once_more() {
-    let mut watch = ServerWatch::new(None);
+    let mut watch = ServerWatch::new(None, false);
     watch.start();
     watch.close();
     watch.close();

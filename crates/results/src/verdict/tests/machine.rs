@@ -20,6 +20,27 @@ fn busy_shared_machines_are_the_bottleneck() {
 }
 
 #[test]
+fn hidden_servers_of_full_machines_share_them() {
+    let step = with(|step| {
+        step.machine = Some(MachineUse {
+            cores: Some(2),
+            idle_percent_mean: Some(0.0),
+            same_host: Some(true),
+            ..MachineUse::default()
+        });
+        step.server = None;
+        step.rates.achieved_per_s = Some(300.0);
+        generator(step).cpu_percent_mean = Some(40.0);
+    });
+    let found = bottleneck(&step, None);
+    assert_eq!(
+        (found.bottleneck, &*found.cause.terse()),
+        (Bottleneck::Machine, "machine.full idle_percent=0.0")
+    );
+    assert_eq!(others_percent(&step), None, "most of it may be the server's");
+}
+
+#[test]
 fn servers_waiting_for_cpus_wait_for_nothing_else() {
     let (who, why) = judged(|step| {
         answered(step, 90 * MS);
