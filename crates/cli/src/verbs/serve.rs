@@ -105,8 +105,8 @@ pub(crate) struct Serve {
     /// Ping every client this often [default: never]
     #[arg(long, value_name = "TIME", value_parser = units::interval_ns)]
     ping_interval: Option<u64>,
-    /// Keep each room's latest messages, by number or age, e.g. 100 or 30s, for clients that resume: Socket.IO,
-    /// event streams, and Action Cable's extended protocol. With it, the server has one thread
+    /// Keep each room's latest messages, by number or age, e.g. 100 or 30s, for clients that resume:
+    /// Socket.IO, event streams, and Action Cable's extended protocol. With it, the server has one thread
     #[arg(long, value_name = "N|TIME", value_parser = history::keep)]
     history: Option<wire::Keep>,
     #[command(flatten)]
