@@ -7,7 +7,7 @@ use crate::judgement::Found;
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
 use crate::{
-    FleetAgent, GeneratorUse, Interrupted, Limit, LimitOutcome, MachineUse, Rates, Second, ServerUse,
+    FleetAgent, GeneratorUse, Interrupted, Level, Limit, LimitOutcome, MachineUse, Rates, Second, ServerUse,
     standing,
 };
 
