@@ -77,10 +77,9 @@ fn everything_is_measured_ranked_and_kept() {
     assert_eq!(echo["standings"].as_array().unwrap().len(), 2, "{outcome}");
     assert_eq!(unix["standings"].as_array().unwrap().len(), 1, "the copy has no unix socket: {outcome}");
     for standing in echo["standings"].as_array().unwrap() {
-        assert!(
-            standing["place"].is_u64() && standing["share"].is_f64() && standing["low"].is_f64(),
-            "{standing}"
-        );
+        // A busy machine makes bounds of both, whose quotient is none.
+        let is_known = standing["share"].is_f64() && standing["low"].is_f64();
+        assert!(standing["place"].is_u64() && (is_known || standing["is_bound"] == true), "{standing}");
     }
     let cells = lines(&arena.path("kept/cells.jsonl"));
     assert_eq!(cells.len(), 6);

@@ -3,7 +3,9 @@
 use results::format::count;
 use results::levels::best;
 use results::limit::StepFigure;
-use results::{Run, Scenario, Step, Unit};
+use results::{Bottleneck, Run, Scenario, Step, Unit};
+
+use crate::ending::{is_at_file_limit, is_limited_by};
 
 /// A figure, by its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +144,15 @@ impl Figure {
         }
     }
 
+    /// Returns whether the server may do better than the value in a run: what ended it was the generator, the
+    /// machine, the highest load tried, or, of a number of clients, the limit of open files.
+    pub fn is_bound(&self, run: &Run) -> bool {
+        is_limited_by(run, Bottleneck::Generator)
+            || is_limited_by(run, Bottleneck::Machine)
+            || self.is_at_least(run)
+            || (self.is_capacity() && is_at_file_limit(run))
+    }
+
     /// Returns whether it is a number of clients, which more files would make larger.
     pub(crate) fn is_capacity(&self) -> bool {
         self.of == Of::Capacity
@@ -169,6 +180,20 @@ impl Figure {
     /// A value as people read it, without its unit.
     pub fn show(&self, value: f64) -> String {
         self.show_beside(value, value)
+    }
+
+    /// The sign before a value that the server may do better than.
+    pub(crate) fn sign(&self, is_bound: bool) -> &'static str {
+        match (is_bound, self.more_is_better()) {
+            (false, _) => "",
+            (true, true) => "≥ ",
+            (true, false) => "≤ ",
+        }
+    }
+
+    /// A value as people read it, with its sign if it is a bound.
+    pub fn show_bound(&self, value: f64, is_bound: bool) -> String {
+        format!("{}{}", self.sign(is_bound), self.show(value))
     }
 
     /// An end of an interval or its width, as precisely as the `value` that it is of; latencies, as precisely
@@ -333,5 +358,11 @@ mod tests {
         assert_eq!((walked(true), walked(false)), (true, false));
         let rtt = Figure::parse("rtt.p95", Scenario::Broadcast).unwrap();
         assert!(!rtt.is_at_least(&searched(637, 637, true)), "a latency is what it is");
+        let shown = |at_least| {
+            let run = searched(637, 637, at_least);
+            capacity.show_bound(capacity.read(&run).unwrap(), capacity.is_bound(&run))
+        };
+        assert_eq!([true, false].map(shown), ["≥ 637", "637"]);
+        assert_eq!(rtt.show_bound(12.0, true), "≤ 12.0");
     }
 }

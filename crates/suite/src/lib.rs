@@ -12,6 +12,7 @@ pub mod agreement;
 mod archive;
 mod catalog;
 pub mod check;
+mod ending;
 mod figure;
 pub mod guard;
 pub mod layout;

@@ -3,15 +3,13 @@
 use results::format::{clients, count, counted, rate};
 use results::{Bottleneck, Run, Scenario as Verb, Step};
 
+use crate::ending::{first_full, is_at_file_limit, is_limited_by};
 use crate::figure::Figure;
 use crate::manifest::REFERENCE_NAME;
 use crate::noise;
 use crate::record::{Entry, Record};
 use crate::setup::StageFailure;
 use crate::suite::Scenario;
-
-/// The share of its open files used by a server that can open no more: it leaves some for itself.
-const FILES_SHARE_MIN: f64 = 0.97;
 
 /// Notes on one target in one scenario.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +20,7 @@ pub(crate) struct TargetNotes {
     pub(crate) at_file_limit: Option<String>,
     /// The generator ended its rounds at fewer clients than others had: with another it may be ahead.
     pub(crate) is_held_back: bool,
-    /// In a round the server was not the limit, but the generator, the machine, or the most that was tried.
+    /// In a round the figure was a bound ([`Figure::is_bound`]).
     pub(crate) is_bound: bool,
     /// Caveats of its figure.
     doubts: Vec<String>,
@@ -38,11 +36,7 @@ impl TargetNotes {
                 .or_else(|| wrong(scenario.verb, runs, is_of_target)),
             at_file_limit: at_file_limit(&scenario.figures[0], runs),
             is_held_back: false,
-            is_bound: runs.iter().any(|run| {
-                is_bound(run, Bottleneck::Generator)
-                    || is_bound(run, Bottleneck::Machine)
-                    || scenario.figures[0].is_at_least(run)
-            }),
+            is_bound: runs.iter().any(|run| scenario.figures[0].is_bound(run)),
             doubts: doubts(scenario, &entries, runs),
         }
     }
@@ -63,7 +57,7 @@ pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said:
         *name != REFERENCE_NAME && said.flaw.is_none()
     };
     // A load at which the generator gave out is nobody's measure, but a figure of it is one of fewer clients.
-    let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
+    let is_own = |run: &&Run| !is_limited_by(run, Bottleneck::Generator);
     let compared = runs.iter().zip(&*said).filter(is_compared);
     let most = compared.filter_map(|((_, runs), _)| fewest(figure, runs.iter().filter(is_own))).max();
     let Some(most) = most else { return };
@@ -139,31 +133,6 @@ fn at_file_limit(figure: &Figure, runs: &[Run]) -> Option<String> {
     Some(format!("{had}limit of open files"))
 }
 
-/// Returns whether what ended the run is that a process may open no more files: the generator's, which says
-/// so, or the server's, of which one may be there to start the others.
-fn is_at_file_limit(run: &Run) -> bool {
-    let Some(step) = first_full(run) else { return false };
-    let of_generator = step.errors.iter().any(|(kind, error)| error.local && kind == "too_many_files");
-    let of_server = || {
-        let server = step.server.as_ref()?;
-        let environment = &run.environment;
-        let limit = server.fds_max.or_else(|| {
-            // Each process has a limit of its own; the first may be there to start the others, and hold nothing.
-            let workers = server.processes?.saturating_sub(1).max(1);
-            // It inherited the generator's, unless it was started on another machine.
-            let inherited = environment.fd_limit.filter(|_| environment.same_host == Some(true))?;
-            Some(inherited * workers)
-        });
-        Some(server.fds? as f64 >= FILES_SHARE_MIN * limit? as f64)
-    };
-    of_generator || of_server().unwrap_or_default()
-}
-
-/// The step that ended the run because clients were not let in.
-fn first_full(run: &Run) -> Option<&Step> {
-    run.steps.iter().find(|step| !step.has_passed()).filter(|step| step.unusable() > 0)
-}
-
 fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> {
     let mut doubts = Vec::new();
     match runs.iter().filter(|run| scenario.figures[0].read(run).is_none()).count() {
@@ -183,8 +152,8 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
         (rounds(&|run| !is_capacity && is_at_file_limit(run)), "limit of open files"),
         (rounds(&|run| first_full(run).is_some() && !is_at_file_limit(run)), "it took no more clients"),
         (rounds(&|run| scenario.figures[0].is_at_least(run)), "it kept the limits at the highest load tried"),
-        (rounds(&|run| is_bound(run, Bottleneck::Generator)), "limited by the generator"),
-        (rounds(&|run| is_bound(run, Bottleneck::Machine)), "limited by the machine"),
+        (rounds(&|run| is_limited_by(run, Bottleneck::Generator)), "limited by the generator"),
+        (rounds(&|run| is_limited_by(run, Bottleneck::Machine)), "limited by the machine"),
         (entries.iter().filter(noisy).count(), &disturbed),
     ] {
         match times {
@@ -194,10 +163,6 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
         }
     }
     doubts
-}
-
-fn is_bound(run: &Run, by: Bottleneck) -> bool {
-    run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == by)
 }
 
 /// Why no run has the main figure: a search for a rate may have ended where it began.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::manifest::REFERENCE_NAME;
 use crate::record::Record;
-use crate::section::{Section, bound, main_figure, mean_with_unit, share, with_unit};
+use crate::section::{Section, main_figure, mean_with_unit, share, with_unit};
 use crate::standing::Standing;
 use crate::suite::Suite;
 use crate::summary;
@@ -129,7 +129,7 @@ fn table(section: &Section) -> Table {
             standing.place.map_or(String::new(), |place| place.to_string()),
             standing.target.clone(),
             main_figure(&section.figure, standing),
-            share(standing),
+            share(&section.figure, standing),
         ];
         if then.is_some() {
             let published = section.then.get(&standing.target);
@@ -164,8 +164,8 @@ fn all_servers(sections: &[Section]) -> Table {
 
 /// `186,575 (1–6)`; a figure without a place is of a server that did not do all that was asked.
 fn figure_and_place(section: &Section, standing: &Standing) -> String {
-    let figure = standing.mean.map_or("none".to_owned(), |mean| section.figure.show(mean));
-    let figure = bound(&section.figure, standing) + &figure;
+    let figure =
+        standing.mean.map_or("none".to_owned(), |mean| section.figure.show_bound(mean, standing.is_bound));
     match standing.place {
         Some(place) => format!("{figure} ({place})"),
         None => format!("{figure} (no place)"),

@@ -73,6 +73,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let mut names: Vec<&str> = of_scenario.clone().map(|entry| entry.target.as_str()).collect();
     names.sort_unstable();
     names.dedup();
+    let has_control = names.contains(&CONTROL_NAME);
     names.retain(|name| *name != CONTROL_NAME);
     let runs: Vec<(&str, Vec<Run>)> =
         names.iter().map(|name| Ok((*name, record.runs(&scenario.name, name)?))).collect::<Result<_, _>>()?;
@@ -87,9 +88,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     };
     let entrants: Vec<Entrant> = runs.iter().zip(&said).map(of_target).collect();
     let standings = standings(&figure, &entrants, REFERENCE_NAME);
-    let again = entrant(&figure, CONTROL_NAME, &record.runs(&scenario.name, CONTROL_NAME)?, true);
-    let reference = standings.iter().find(|standing| standing.target == REFERENCE_NAME);
-    let control = reference.and_then(|reference| Control::of(reference, &again));
+    let control = has_control.then(|| control(scenario, record, &standings)).transpose()?;
     let then = scenario.published.as_ref().map(|published| published::read(published, &names));
     let (then, remark) = match then {
         Some(Ok(then)) => (Some(then), None),
@@ -137,6 +136,21 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     })
 }
 
+/// The control beside the reference, judged as any other target.
+fn control(scenario: &Scenario, record: &Record, standings: &[Standing]) -> Result<Control, RecordError> {
+    let figure = &scenario.figures[0];
+    let runs = record.runs(&scenario.name, CONTROL_NAME)?;
+    let TargetNotes { flaw, at_file_limit, is_bound, .. } =
+        TargetNotes::of(scenario, CONTROL_NAME, &runs, record);
+    if let Some(why) = flaw.or(at_file_limit) {
+        return Ok(Control::Incomparable(why));
+    }
+    let again = Entrant { is_bound, ..entrant(figure, CONTROL_NAME, &runs, true) };
+    let reference = standings.iter().find(|standing| standing.target == REFERENCE_NAME);
+    let control = reference.and_then(|reference| Control::of(figure, reference, &again));
+    Ok(control.unwrap_or_else(|| Control::Incomparable("one of the two has no interval".to_owned())))
+}
+
 /// Every figure of every target, the best first.
 fn table(
     scenario: &Scenario,
@@ -159,10 +173,11 @@ fn table(
             receipt.and_then(|receipt| receipt.version.clone()).unwrap_or_default(),
             main_figure(first, standing),
         ];
-        let rounds = || each_round(first, runs).iter().map(|value| first.show(*value)).collect::<Vec<_>>();
+        let round = |run: &Run| Some(first.show_bound(first.read(run)?, first.is_bound(run)));
+        let rounds = || runs.iter().filter_map(round).collect::<Vec<_>>();
         row.extend(has_rounds.then(|| rounds().join(" ")));
-        row.push(share(standing));
-        row.extend(others.iter().map(|figure| mean_of(figure, &each_round(figure, runs))));
+        row.push(share(first, standing));
+        row.extend(others.iter().map(|figure| mean_of(figure, runs)));
         row.extend(
             then.map(|then| then.get(&standing.target).map_or(String::new(), |value| first.show(*value))),
         );
@@ -227,25 +242,16 @@ pub fn main_figure(figure: &Figure, standing: &Standing) -> String {
     let Some(mean) = standing.mean else { return String::new() };
     let shown =
         standing.interval.map_or_else(|| figure.show(mean), |interval| with_interval(figure, mean, interval));
-    bound(figure, standing) + &shown
+    figure.sign(standing.is_bound).to_owned() + &shown
 }
 
 /// The mean and its unit, without its interval.
 pub fn mean_with_unit(figure: &Figure, standing: &Standing) -> String {
     let Some(mean) = standing.mean else { return String::new() };
-    let mean = bound(figure, standing) + &figure.show(mean);
+    let mean = figure.show_bound(mean, standing.is_bound);
     match figure.unit().name() {
         "" => mean,
         unit => format!("{mean} {unit}"),
-    }
-}
-
-/// The sign before a figure that the server may do better than: it was not the limit.
-pub(crate) fn bound(figure: &Figure, standing: &Standing) -> String {
-    match (standing.is_bound && standing.mean.is_some(), figure.more_is_better()) {
-        (false, _) => String::new(),
-        (true, true) => "≥ ".to_owned(),
-        (true, false) => "≤ ".to_owned(),
     }
 }
 
@@ -263,20 +269,30 @@ pub(crate) fn with_interval(figure: &Figure, mean: f64, Interval { low, high }: 
 }
 
 /// The multiple of the reference's figure, as precisely as it can matter.
-pub fn share(standing: &Standing) -> String {
-    match standing.share {
-        None => String::new(),
-        Some(share) if share < 0.1 => format!("{share:.4}"),
-        Some(share) if share < 100.0 => format!("{share:.2}"),
-        Some(share) => count(share.round() as u64),
-    }
+pub fn share(figure: &Figure, standing: &Standing) -> String {
+    let Some(share) = standing.share else { return String::new() };
+    let sign = match (standing.is_share_bound, standing.is_bound == figure.more_is_better()) {
+        (false, _) => "",
+        (true, true) => "≥ ",
+        (true, false) => "≤ ",
+    };
+    let share = match share {
+        ..0.1 => format!("{share:.4}"),
+        ..100.0 => format!("{share:.2}"),
+        _ => count(share.round() as u64),
+    };
+    sign.to_owned() + &share
 }
 
-fn mean_of(figure: &Figure, values: &[f64]) -> String {
+/// The mean of a figure that servers are not ranked by.
+fn mean_of(figure: &Figure, runs: &[Run]) -> String {
+    let values = each_round(figure, runs);
     if values.is_empty() {
         return String::new();
     }
-    figure.show(values.iter().sum::<f64>() / values.len() as f64)
+    // A latency or the memory is that of the load at which it was read, whatever ended the run.
+    let is_bound = figure.more_is_better() && runs.iter().any(|run| figure.is_bound(run));
+    figure.show_bound(values.iter().sum::<f64>() / values.len() as f64, is_bound)
 }
 
 /// [`PROTOCOL_FLAG`] as older records have it.
@@ -329,6 +345,8 @@ mod tests {
     use stats::Capacity;
 
     use super::*;
+    use crate::record::{Claim, Entry, Head};
+    use crate::setup::{Stage, StageFailure};
 
     #[test]
     fn lost_rounds_leave_a_target_unknown() {
@@ -352,6 +370,54 @@ mod tests {
         });
         assert!(is_unknown(&capacity, std::slice::from_ref(&undecided)));
         assert!(!is_unknown(&capacity, &[undecided, decided]), "one round is known");
+    }
+
+    #[test]
+    fn secondary_figures_of_bounds_are_floors() {
+        let figure = Figure::parse("capacity", Verb::Echo).unwrap();
+        let run = |at_least| {
+            let (clients, low, high, confidence) = (50, 50, 50, 0.95);
+            let mut run = Run::default();
+            run.verdict.capacity =
+                Some(Capacity { clients, low, high, confidence, at_least, contradicted_by: None });
+            run
+        };
+        assert_eq!(mean_of(&figure, &[run(false), run(false)]), "50");
+        assert_eq!(mean_of(&figure, &[run(false), run(true)]), "≥ 50");
+    }
+
+    #[test]
+    fn shares_of_bounds_have_signs() {
+        let shown = |figure: &str, bounds: [bool; 2]| {
+            let figure = Figure::parse(figure, Verb::Echo).unwrap();
+            let entrant = |(target, is_bound): (&str, bool)| Entrant {
+                target: target.to_owned(),
+                values: vec![2.0],
+                reaches: vec![2.0],
+                is_ranked: true,
+                is_bound,
+            };
+            let entrants = [("a", bounds[0]), (REFERENCE_NAME, bounds[1])].map(entrant);
+            let found = super::standings(&figure, &entrants, REFERENCE_NAME);
+            share(&figure, found.iter().find(|one| one.target == "a").unwrap())
+        };
+        let all = [[false, false], [true, false], [false, true], [true, true]];
+        assert_eq!(all.map(|bounds| shown("rate", bounds)), ["1.00", "≥ 1.00", "≤ 1.00", ""]);
+        assert_eq!(all.map(|bounds| shown("rtt.p95", bounds)), ["1.00", "≤ 1.00", "≥ 1.00", ""]);
+    }
+
+    #[test]
+    fn controls_that_died_are_not_compared() {
+        let suite = Suite::blank();
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
+        let control = |record: &Record| section(&suite.scenarios[0], record).unwrap().control;
+        assert_eq!(control(&record), None);
+        let trouble = Some(StageFailure::new(Stage::Measure, "signal 9"));
+        let (scenario, target) = ("echo".to_owned(), CONTROL_NAME.to_owned());
+        record.entries = vec![Entry { scenario, target, repeat: 1, trouble, ..Entry::default() }];
+        let Some(Control::Incomparable(why)) = control(&record) else { panic!() };
+        assert!(why.ends_with("measure: signal 9"), "{why}");
     }
 
     #[test]

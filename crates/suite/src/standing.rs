@@ -39,8 +39,11 @@ pub struct Standing {
     /// Its 95% interval, which reaches as far as the figure may; `None` with fewer than two repeats, and
     /// where the figure is of something else than what was asked.
     pub interval: Option<Interval>,
-    /// The mean as a multiple of the reference server's; `None` there, too.
+    /// The mean as a multiple of the reference server's; `None` there, too, and where both are bounds, whose
+    /// quotient says nothing.
     pub share: Option<f64>,
+    /// True if one of the two is a bound, which makes the share one.
+    pub is_share_bound: bool,
     /// The server was not the limit: it may be better, and how much is not known.
     pub is_bound: bool,
     /// The reach of the figure: the interval, without an end where the server was not the limit.
@@ -52,19 +55,16 @@ pub struct Standing {
 pub enum Unplaced {
     /// One round says nothing of how much a figure varies.
     OneRound,
-    /// The interval reaches 0 where more is better: it is behind everybody as well as ahead.
+    /// The interval of more than 0 reaches 0 where more is better: it is behind everybody as well as ahead.
     ReachesNothing,
 }
 
 impl Unplaced {
-    fn of(figure: &Figure, interval: Option<Interval>) -> Option<Self> {
-        match interval {
-            None => Some(Unplaced::OneRound),
-            Some(interval) if figure.more_is_better() && interval.low <= 0.0 => {
-                Some(Unplaced::ReachesNothing)
-            }
-            Some(_) => None,
-        }
+    fn of(figure: &Figure, mean: f64, interval: Option<Interval>) -> Option<Self> {
+        let Some(interval) = interval else { return Some(Unplaced::OneRound) };
+        // A server that held nothing in any round is behind everybody.
+        let reaches_nothing = figure.more_is_better() && mean > 0.0 && interval.low <= 0.0;
+        reaches_nothing.then_some(Unplaced::ReachesNothing)
     }
 }
 
@@ -98,6 +98,17 @@ impl Entrant {
         let (own, reach) = (interval::of_repeats(&self.values)?, interval::of_repeats(&self.reaches)?);
         Some(Interval { low: own.low, high: own.high.max(reach.high) })
     }
+
+    /// That interval, without an end where the server was not the limit.
+    fn reach(&self, figure: &Figure) -> Option<Interval> {
+        let Interval { low, high } = self.interval()?;
+        Some(match (self.is_bound, figure.more_is_better()) {
+            (false, _) => Interval { low, high },
+            // Its true figure may be any better one.
+            (true, true) => Interval { low, high: f64::INFINITY },
+            (true, false) => Interval { low: f64::NEG_INFINITY, high },
+        })
+    }
 }
 
 /// Orders targets by their means, best first; those that are not ranked come after, and those without a
@@ -105,40 +116,34 @@ impl Entrant {
 /// in common; without intervals, none is. Who was not at its own limit may be ahead of anybody, and is behind
 /// nobody. A figure that says nothing ([`Unplaced`]) has no place.
 pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<Standing> {
-    let of_reference = entrants
-        .iter()
-        .find(|entrant| entrant.target == reference)
-        .and_then(|entrant| mean(&entrant.values))
+    let of_reference = entrants.iter().find(|entrant| entrant.target == reference).and_then(|entrant| {
         // Of nothing there are no multiples.
-        .filter(|mean| *mean > 0.0);
+        Some((mean(&entrant.values).filter(|mean| *mean > 0.0)?, entrant.is_bound))
+    });
     let mut standings: Vec<(bool, Standing)> = entrants
         .iter()
         .map(|entrant| {
             let Entrant { target, values, is_ranked, is_bound, .. } = entrant;
             let interval = entrant.interval().filter(|_| *is_ranked);
-            let reach = interval.map(|Interval { low, high }| match (is_bound, figure.more_is_better()) {
-                (false, _) => Interval { low, high },
-                // Its true figure may be any better one.
-                (true, true) => Interval { low, high: f64::INFINITY },
-                (true, false) => Interval { low: f64::NEG_INFINITY, high },
-            });
             let mean = mean(values);
-            let is_sound = *is_ranked && mean.is_some();
-            let unplaced = is_sound.then(|| Unplaced::of(figure, interval)).flatten();
+            let sound = mean.filter(|_| *is_ranked);
+            let unplaced = sound.and_then(|mean| Unplaced::of(figure, mean, interval));
+            // Whatever it is, the reference is once itself.
+            let is_reference = target == reference;
+            let share =
+                sound.zip(of_reference).filter(|(_, (_, bound))| is_reference || !(*is_bound && *bound));
             let standing = Standing {
                 place: None,
                 unplaced,
                 target: target.clone(),
                 mean,
                 interval,
-                share: mean
-                    .zip(of_reference)
-                    .filter(|_| *is_ranked)
-                    .map(|(mean, reference)| mean / reference),
+                share: share.map(|(mean, (reference, _))| mean / reference),
+                is_share_bound: !is_reference && share.is_some_and(|(_, (_, bound))| *is_bound || bound),
                 is_bound: *is_bound,
-                reach,
+                reach: entrant.reach(figure).filter(|_| *is_ranked),
             };
-            (is_sound && unplaced.is_none(), standing)
+            (sound.is_some() && unplaced.is_none(), standing)
         })
         .collect();
     let sign = if figure.more_is_better() { -1.0 } else { 1.0 };
@@ -167,20 +172,28 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 /// The reference server under its second name: the same program, measured as two targets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Control {
-    /// The mean of its figure.
-    pub mean: f64,
-    /// Its 95% interval.
-    pub interval: Interval,
-    /// True if it can be told from the first, which would be wrong.
-    pub is_apart: bool,
+pub enum Control {
+    /// Beside the first.
+    Compared {
+        /// The mean of its figure.
+        mean: f64,
+        /// Its 95% interval.
+        interval: Interval,
+        /// True if it was not the limit.
+        is_bound: bool,
+        /// True if it can be told from the first, which would be wrong.
+        is_apart: bool,
+    },
+    /// The reason why the two cannot be compared.
+    Incomparable(String),
 }
 
 impl Control {
     /// Beside the reference; `None` without intervals, which tell nobody apart.
-    pub(crate) fn of(reference: &Standing, again: &Entrant) -> Option<Control> {
+    pub(crate) fn of(figure: &Figure, reference: &Standing, again: &Entrant) -> Option<Control> {
+        let is_apart = overlap(reference.reach?, again.reach(figure)?).is_none();
         let (mean, interval) = (mean(&again.values)?, again.interval()?);
-        Some(Control { mean, interval, is_apart: overlap(reference.interval?, interval).is_none() })
+        Some(Control::Compared { mean, interval, is_bound: again.is_bound, is_apart })
     }
 }
 
@@ -301,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn servers_that_held_nothing_are_last() {
+        let broke = |target: &str, kept: f64, broke: f64| Entrant {
+            values: vec![kept; 2],
+            reaches: vec![broke; 2],
+            ..entrant(target, &[])
+        };
+        let all = [broke("none", 0.0, 500.0), broke("few", 1_000.0, 2_000.0), broke("many", 5e3, 6e3)];
+        let found = standings(&Figure::parse("capacity", Scenario::Broadcast).unwrap(), &all, "");
+        let places: Vec<_> = found.iter().map(|one| one.place.unwrap().to_string()).collect();
+        assert_eq!(places, ["1", "2", "3"]);
+    }
+
+    #[test]
     fn more_is_better_for_rates() {
         let found = places(Scenario::Http, "rate", &[("a", &[10.0, 10.0]), ("b", &[20.0, 20.0])]);
         assert_eq!(found, [("1".to_owned(), "b".to_owned()), ("2".to_owned(), "a".to_owned())]);
@@ -314,6 +340,22 @@ mod tests {
         assert_eq!(shares, [Some(1.0), Some(0.25)]);
         let without = standings(&figure, &values[1..], "throng");
         assert_eq!(without[0].share, None);
+    }
+
+    #[test]
+    fn shares_of_bounds_are_bounds() {
+        let figure = Figure::parse("rate", Scenario::Http).unwrap();
+        let shares = |is_bound, of_reference| {
+            let reference = Entrant { is_bound: of_reference, ..entrant("throng", &[200.0]) };
+            let found =
+                standings(&figure, &[reference, Entrant { is_bound, ..entrant("a", &[50.0]) }], "throng");
+            found.iter().map(|one| (one.share, one.is_share_bound)).collect::<Vec<_>>()
+        };
+        let itself = (Some(1.0), false);
+        assert_eq!(shares(false, false), [itself, (Some(0.25), false)]);
+        assert_eq!(shares(true, false), [itself, (Some(0.25), true)]);
+        assert_eq!(shares(false, true), [itself, (Some(0.25), true)]);
+        assert_eq!(shares(true, true), [itself, (None, false)]);
     }
 
     #[test]
@@ -331,11 +373,14 @@ mod tests {
     fn distinguishable_controls_say_so() {
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
         let reference = standings(&figure, &[entrant("throng", &[100.0, 101.0, 99.0])], "throng").remove(0);
-        let is_apart = |values: &[f64]| {
-            Control::of(&reference, &entrant("again", values)).map(|control| control.is_apart)
+        let is_apart = |values: &[f64], is_bound| {
+            let again = Entrant { is_bound, ..entrant("again", values) };
+            let control = Control::of(&figure, &reference, &again)?;
+            Some(matches!(control, Control::Compared { is_apart: true, .. }))
         };
-        assert_eq!(is_apart(&[100.0, 102.0, 101.0]), Some(false));
-        assert_eq!(is_apart(&[120.0, 121.0, 119.0]), Some(true));
-        assert_eq!(is_apart(&[120.0]), None);
+        assert_eq!(is_apart(&[100.0, 102.0, 101.0], false), Some(false));
+        assert_eq!(is_apart(&[120.0, 121.0, 119.0], false), Some(true));
+        assert_eq!(is_apart(&[80.0, 81.0, 79.0], true), Some(false), "as fast or faster");
+        assert_eq!(is_apart(&[120.0], false), None);
     }
 }

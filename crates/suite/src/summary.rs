@@ -198,15 +198,22 @@ fn beyond(section: &Section) -> Option<String> {
 
 /// In a line for each scenario.
 fn control(section: &Section) -> Option<String> {
-    let Control { mean, interval, is_apart } = section.control.as_ref()?;
-    let again = with_interval(&section.figure, *mean, *interval);
+    let figure = &section.figure;
+    let (has, is_apart) = match section.control.as_ref()? {
+        Control::Incomparable(why) => {
+            return Some(format!("Control: {REFERENCE_NAME} a second time cannot be compared: {why}."));
+        }
+        Control::Compared { mean, interval, is_bound, is_apart } => {
+            (figure.sign(*is_bound).to_owned() + &with_interval(figure, *mean, *interval), is_apart)
+        }
+    };
     Some(if *is_apart {
         format!(
-            "Control: {REFERENCE_NAME} a second time has {again} and is told from itself: differences as small as that mean \
+            "Control: {REFERENCE_NAME} a second time has {has} and is told from itself: differences as small as that mean \
              nothing here."
         )
     } else {
-        format!("Control: {REFERENCE_NAME} a second time has {again}, and ties with itself.")
+        format!("Control: {REFERENCE_NAME} a second time has {has}, and ties with itself.")
     })
 }
 

@@ -69,6 +69,25 @@ impl Suite {
     }
 }
 
+#[cfg(test)]
+impl Suite {
+    /// A suite whose one scenario echoes.
+    pub(crate) fn blank() -> Suite {
+        let text = r#"
+title = "Blank"
+cooldown = "1s"
+[[scenario]]
+name = "echo"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = {}
+figures = ["rate"]
+"#;
+        Suite::parse(std::path::Path::new("blank.toml"), text, 1.0, &|_: &str, _: &[_]| Ok(())).unwrap()
+    }
+}
+
 /// A table of figures that somebody has published.
 #[derive(Clone, Debug)]
 pub struct Published {

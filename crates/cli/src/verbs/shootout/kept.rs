@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use suite::record::Head;
 use suite::section::Section;
+use suite::standing::Control;
 use suite::{Record, Suite};
 
 use super::{chosen, flags};
@@ -45,24 +46,35 @@ fn suite_path(head: &Head) -> PathBuf {
 
 pub(super) fn as_json(record: &Record, sections: &[Section]) -> serde_json::Value {
     let sections = sections.iter().map(|section| {
-        let standings = section.standings.iter().map(|standing| {
+        let standings = section.standings.iter().zip(&section.remarks).map(|(standing, remarks)| {
+            // The open end of a bound is infinite, which is null in JSON.
+            let reach = standing.reach;
             json!({
                 "target": standing.target,
                 "place": standing.place.map(|place| place.best),
                 "place_worst": standing.place.map(|place| place.worst),
                 "mean": standing.mean,
-                "low": standing.interval.map(|interval| interval.low),
-                "high": standing.interval.map(|interval| interval.high),
+                "is_bound": standing.is_bound,
+                "low": reach.map(|reach| reach.low),
+                "high": reach.map(|reach| reach.high),
                 "share": standing.share,
+                "is_share_bound": standing.is_share_bound,
+                "remarks": remarks,
             })
         });
         json!({
             "scenario": section.name,
             "figure": section.figure.name,
             "unit": section.figure.unit().name(),
+            "more_is_better": section.figure.more_is_better(),
+            "answer": section.outcome.answer(),
+            "outcome": section.outcome.to_string(),
             "standings": standings.collect::<Vec<_>>(),
-            "control": section.control.as_ref().map(|control| {
-                json!({ "mean": control.mean, "is_apart": control.is_apart })
+            "control": section.control.as_ref().map(|control| match control {
+                Control::Compared { mean, is_bound, is_apart, .. } => {
+                    json!({ "mean": mean, "is_bound": is_bound, "is_apart": is_apart })
+                }
+                Control::Incomparable(why) => json!({ "remarks": why }),
             }),
         })
     });
