@@ -168,10 +168,10 @@ fn interrupted(record: &Record) -> Option<(usize, usize)> {
     (made < all).then_some((made, all))
 }
 
-/// How many rounds those targets have that were measured least often, and most often.
+/// How many rounds with a result those targets have that have the fewest, and the most.
 fn rounds(record: &Record) -> (usize, usize) {
     let mut rounds: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for entry in &record.entries {
+    for entry in record.entries.iter().filter(|entry| entry.trouble.is_none()) {
         *rounds.entry((&entry.scenario, &entry.target)).or_default() += 1;
     }
     let (least, most) = (rounds.values().min(), rounds.values().max());
@@ -235,6 +235,7 @@ pub fn left_out(record: &Record) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::record::{Claim, Entry, Head};
+    use crate::setup::{Stage, StageFailure};
 
     /// One that took so many tries.
     fn entry(target: &str, repeat: u32, tries: usize) -> Entry {
@@ -264,6 +265,23 @@ mod tests {
         assert_eq!(interrupted(&record), Some((3, 4)));
         let told = facts(&record).into_iter().find(|fact| fact.contains("3 of 4"));
         assert!(told.is_some(), "{:?}", facts(&record));
+    }
+
+    #[test]
+    fn lost_measurements_are_no_rounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
+        let lost = |target, repeat| {
+            let trouble = Some(StageFailure::new(Stage::Load, "agent a was lost"));
+            Entry { trouble, ..entry(target, repeat, 1) }
+        };
+        record.entries = vec![entry("a", 1, 1), lost("a", 2), lost("b", 1), lost("b", 2)];
+        assert_eq!(rounds(&record), (1, 1));
+        record.entries.push(entry("a", 3, 1));
+        assert_eq!(rounds(&record), (2, 2));
+        assert!(facts(&record).iter().any(|fact| fact.ends_with(FEW_ROUNDS)));
+        record.entries = vec![lost("a", 1)];
+        assert_eq!(rounds(&record), (0, 0));
     }
 
     #[test]
