@@ -246,9 +246,10 @@ impl Subject<'_> {
 fn told(figure: &Figure, outcome: &Result<Run, StageFailure>) -> String {
     match outcome {
         Ok(run) => match figure.read(run) {
-            Some(value) => format!("{} {} {}", figure.name, figure.show(value), figure.unit().name())
-                .trim_end()
-                .to_owned(),
+            Some(value) => {
+                let value = figure.show_bound(value, figure.is_bound(run));
+                format!("{} {value} {}", figure.name, figure.unit().name()).trim_end().to_owned()
+            }
             None => format!("{} could not be told", figure.name),
         },
         Err(trouble) => trouble.to_string(),
