@@ -14,7 +14,7 @@ pub const PRECISION: f64 = 0.10;
 
 /// The cells of a round still to be measured. Every target has the rounds that were asked for; those beyond
 /// them are for targets whose figure is not yet known well, and that have no failed measurement: these are
-/// not ranked.
+/// not ranked. `None`: no figure needs this round or a later one.
 ///
 /// # Errors
 /// A results file cannot be read.
@@ -23,12 +23,12 @@ pub fn due(
     targets: &[&Target],
     record: &Record,
     repeat: u32,
-) -> Result<Vec<Cell>, RecordError> {
+) -> Result<Option<Vec<Cell>>, RecordError> {
     let mut cells = round(suite, targets, repeat, record.head.seed);
     // Those of a shootout that was interrupted are there already.
     cells.retain(|cell| !record.has(cell));
     if repeat <= record.head.repeats {
-        return Ok(cells);
+        return Ok(Some(cells));
     }
     let mut due = Vec::new();
     for cell in cells {
@@ -37,7 +37,9 @@ pub fn due(
             due.push(cell);
         }
     }
-    Ok(due)
+    // Where nothing is due because all of this round is in the record, a later one may still lack some.
+    let is_over = due.is_empty() && record.entries.iter().all(|entry| entry.repeat < repeat);
+    Ok((!is_over).then_some(due))
 }
 
 /// Returns whether a target's figure needs another round.
@@ -64,6 +66,18 @@ fn is_known(values: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{Claim, Entry, Head};
+
+    #[test]
+    fn known_figures_end_the_rounds() {
+        let suite = Suite::blank();
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
+        let is_over = |record: &Record, repeat| due(&suite, &[], record, repeat).unwrap().is_none();
+        assert_eq!([3, 4].map(|repeat| is_over(&record, repeat)), [false, true]);
+        record.entries.push(Entry { repeat: 5, ..Entry::default() });
+        assert_eq!([4, 5, 6].map(|repeat| is_over(&record, repeat)), [false, false, true]);
+    }
 
     #[test]
     fn figures_are_known_within_a_tenth() {

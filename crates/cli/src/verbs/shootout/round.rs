@@ -38,20 +38,21 @@ pub(super) fn run_all(
     let forecasts_s = forecasts_s(suite);
     let bar = live_line();
     bar.enable_steady_tick(TICK);
-    let in_round = schedule::round(suite, &targets, 1, record.head.seed).len();
+    let whole = schedule::round(suite, &targets, 1, record.head.seed);
     let (began, mut disturbed) = (Instant::now(), 0);
     for repeat in 1..=record.repeats_max() {
-        let cells = rounds::due(suite, &targets, record, repeat).map_err(could_not_read)?;
+        let due = rounds::due(suite, &targets, record, repeat).map_err(could_not_read)?;
+        let Some(cells) = due.filter(|_| !(tools.is_interrupted)()) else { break };
         if repeat > 1 && is_too_late(&forecasts_s, record, &cells) {
             bar.suspend(|| stderr::line(format_args!("round {repeat} would end after --budget")));
             break;
         }
         for (index, cell) in cells.iter().enumerate() {
-            let all = (in_round * record.head.repeats as usize).max(record.entries.len() + 1);
+            let all = (whole.len() * record.head.repeats as usize).max(record.entries.len() + 1);
             let number = record.entries.len() + 1;
             let what = format!("[{number}/{all}] {}, {}, round {repeat}", cell.scenario, cell.target);
             let times = |record: &Record, index: usize| -> String {
-                let left = left(&forecasts_s, record, &cells, index, repeat);
+                let left = left(&forecasts_s, record, &cells[index..], &whole, repeat);
                 format!("{} elapsed, about {} left", minutes(began.elapsed()), minutes(left))
             };
             bar.set_message(format!("{what} ({})", times(record, index)));
@@ -96,11 +97,16 @@ fn forecasts_s(suite: &Suite) -> Forecasts<'_> {
     suite.scenarios.iter().map(|scenario| (scenario.name.as_str(), of(scenario))).collect()
 }
 
-/// The time for what is left of a round from this index on, and for the rounds that every target has after
-/// it.
-fn left(forecasts_s: &Forecasts<'_>, record: &Record, cells: &[Cell], index: usize, repeat: u32) -> Duration {
-    let rest_s = expected_all_s(forecasts_s, record, &cells[index..]);
-    let round_s = expected_all_s(forecasts_s, record, cells);
+/// The time for the `rest` of a round, and for the `whole` rounds that every target has after it.
+fn left(
+    forecasts_s: &Forecasts<'_>,
+    record: &Record,
+    rest: &[Cell],
+    whole: &[Cell],
+    repeat: u32,
+) -> Duration {
+    let rest_s = expected_all_s(forecasts_s, record, rest);
+    let round_s = expected_all_s(forecasts_s, record, whole);
     let rounds = record.head.repeats.saturating_sub(repeat);
     // The times of a record that goes on are what its file says, be it no time.
     Duration::try_from_secs_f64(rest_s + round_s * f64::from(rounds)).unwrap_or(Duration::MAX)
@@ -261,5 +267,33 @@ fn pause(time: Duration, tools: &Tools<'_>) {
     let start = Instant::now();
     while start.elapsed() < time && !(tools.is_interrupted)() {
         thread::sleep(TICK.min(time.saturating_sub(start.elapsed())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use suite::record::{Claim, Entry, Head};
+
+    use super::*;
+
+    #[test]
+    fn time_left_is_of_whole_rounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let head: Head = serde_json::from_value(serde_json::json!({
+            "schema": 1, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3, "seed": 7,
+            "pin": null, "server_pin": null, "throng": "", "started": "", "machine": [], "receipts": [],
+        }))
+        .unwrap();
+        let mut record = Record::create(Claim::make(folder.path()).unwrap(), head).unwrap();
+        let whole = ["a", "b"].map(|target| Cell {
+            scenario: "echo".to_owned(),
+            target: target.to_owned(),
+            dialect: None,
+            repeat: 1,
+        });
+        let entry = Entry { scenario: "echo".into(), target: "a".into(), repeat: 1, ..Entry::default() };
+        record.entries.push(Entry { took_s: 60.0, ..entry });
+        let left = left(&Forecasts::from([("echo", 60.0)]), &record, &whole[1..], &whole, 1);
+        assert_eq!(left.as_secs(), 60 + 2 * 120);
     }
 }
