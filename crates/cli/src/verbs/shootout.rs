@@ -312,6 +312,9 @@ impl Shootout {
         // A target may have been updated in between, and its rounds would then compare two versions under
         // one name.
         let (passed, receipts) = gate::pass(&wanted, head.no_install, host, tools);
+        if (tools.is_interrupted)() {
+            return Err(Failure::interrupted());
+        }
         for receipt in known {
             let mut now = receipts.iter().filter(|now| now.target == receipt.target);
             now.try_for_each(|now| conditions::check_version(receipt, now))?;
@@ -321,7 +324,7 @@ impl Shootout {
         }
         record.forget_lost().map_err(could_not_keep)?;
         for why in again {
-            stderr::line(format_args!("throng: measured again, because {why}"));
+            stderr::line(format_args!("throng: to be measured again, because {why}"));
         }
         Ok((suite, record, passed))
     }
