@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::process::Command;
 
 /// Variables any program needs: where things are, in which language it talks, and how to reach the network.
-const GENERAL: [&str; 47] = [
+const GENERAL: [&str; 61] = [
     "PATH",
     "HOME",
     "USER",
@@ -56,9 +56,24 @@ const GENERAL: [&str; 47] = [
     "LEIN_JVM_OPTS",
     "SBT_OPTS",
     "VIRTUAL_ENV",
+    // Not all of PYTHON and UV_: PYTHONDEVMODE slows a server down, and UV_ begins libuv's variables, too.
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PYTHONUSERBASE",
+    "PYTHONPYCACHEPREFIX",
+    "UV_CACHE_DIR",
+    "UV_INDEX",
+    "UV_INDEX_URL",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_OFFLINE",
+    "UV_PYTHON",
+    "UV_PYTHON_INSTALL_DIR",
+    "UV_NATIVE_TLS",
+    "UV_SYSTEM_CERTS",
 ];
 /// Families of them: each tool's own, by which it finds its caches, mirrors and versions.
-const FAMILIES: [&str; 26] = [
+const FAMILIES: [&str; 24] = [
     "LC_",
     "CARGO_",
     "RUSTUP_",
@@ -76,8 +91,6 @@ const FAMILIES: [&str; 26] = [
     "NVM_",
     "PIP_",
     "PYENV_",
-    "PYTHON",
-    "UV_",
     "GEM_",
     "BUNDLE_",
     "RBENV_",
@@ -147,6 +160,8 @@ mod tests {
             "npm_config_registry",
             "PIP_INDEX_URL",
             "BUNDLE_PATH",
+            "PYTHONPATH",
+            "UV_CACHE_DIR",
         ] {
             assert!(is_for_all(name), "{name}");
         }
@@ -162,6 +177,9 @@ mod tests {
             "DATABASE_URL",
             "LD_PRELOAD",
             "NODE_OPTIONS",
+            "PYTHONDEVMODE",
+            "PYTHONASYNCIODEBUG",
+            "UV_THREADPOOL_SIZE",
         ] {
             assert!(!is_for_all(name), "{name}");
         }
