@@ -31,14 +31,17 @@ pub struct Place {
     key: PathBuf,
     /// This program.
     throng: PathBuf,
+    /// The number of CPUs that the server may use.
+    cores: usize,
 }
 
 impl Place {
-    /// Free ports of an address of this machine, and a path below `folder`.
+    /// Free ports of an address of this machine, and a path below `folder`, for a server on these CPUs, or on
+    /// all that this process may use if there are none.
     ///
     /// # Errors
     /// No port is free, or the address is not this machine's.
-    pub fn find(host: Ipv4Addr, folder: &Path, throng: &Path) -> io::Result<Place> {
+    pub fn find(host: Ipv4Addr, folder: &Path, throng: &Path, cpus: &[usize]) -> io::Result<Place> {
         let port = free_port(host, None)?;
         Ok(Place {
             address: SocketAddr::from((host, port)),
@@ -48,6 +51,7 @@ impl Place {
             certificate: folder.join("server.pem"),
             key: folder.join("server.key"),
             throng: throng.to_owned(),
+            cores: cores(cpus),
         })
     }
 
@@ -55,7 +59,7 @@ impl Place {
     pub fn elsewhere(host: Ipv4Addr, port: u16, admin_port: u16) -> Place {
         let address = SocketAddr::from((host, port));
         let [socket, certificate, key, throng] = Default::default();
-        Place { address, admin_port, socket, certificate, key, throng }
+        Place { address, admin_port, socket, certificate, key, throng, cores: cores(&[]) }
     }
 
     /// Makes the certificate, signed by itself, of the server that is to be here, and its key.
@@ -84,16 +88,20 @@ impl Place {
         if !text.contains('{') {
             return text.to_owned();
         }
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         text.replace("{host}", &self.address.ip().to_string())
             .replace("{port}", &self.address.port().to_string())
             .replace("{admin_port}", &self.admin_port.to_string())
             .replace("{socket}", &self.socket.to_string_lossy())
             .replace("{certificate}", &self.certificate.to_string_lossy())
             .replace("{key}", &self.key.to_string_lossy())
-            .replace("{cores}", &cores.to_string())
+            .replace("{cores}", &self.cores.to_string())
             .replace("{throng}", &self.throng.to_string_lossy())
     }
+}
+
+/// The number of these CPUs, or of those of this process if there are none.
+fn cores(cpus: &[usize]) -> usize {
+    if cpus.is_empty() { thread::available_parallelism().map_or(1, usize::from) } else { cpus.len() }
 }
 
 /// A port on which nothing listens, and that no outgoing connection will be given: those come from the ephemeral range,
@@ -116,10 +124,12 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled() {
-        let place = Place::find(Ipv4Addr::LOCALHOST, Path::new("run"), Path::new("bin/throng")).unwrap();
+        let place =
+            Place::find(Ipv4Addr::LOCALHOST, Path::new("run"), Path::new("bin/throng"), &[0, 2]).unwrap();
         assert_ne!(place.address.port(), place.admin_port);
         let port = place.address.port();
         assert_eq!(place.fill("ws://{host}:{port}/ws"), format!("ws://127.0.0.1:{port}/ws"));
         assert_eq!(place.fill("{throng} serve {socket}"), "bin/throng serve run/server.sock");
+        assert_eq!(place.fill("{cores}"), "2", "those it is pinned to");
     }
 }

@@ -44,7 +44,7 @@ impl Server {
         let could_not = |error: io::Error| StageFailure::new(Stage::Load, error.to_string());
         let folder = Scratch::new().map_err(could_not)?;
         let log = log.map_or_else(|| own_log(target, folder.path()), Path::to_owned);
-        let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
+        let place = Place::find(tools.host, folder.path(), &tools.throng, cpus).map_err(could_not)?;
         if target.is_over_tls() {
             place.certify().map_err(could_not)?;
         }

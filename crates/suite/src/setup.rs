@@ -315,7 +315,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
     tools.may_go_on(stage)?;
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
     let trouble = |error: io::Error| StageFailure::new(stage, error.to_string());
-    let place = Place::find(tools.host, &target.folder, &tools.throng).map_err(trouble)?;
+    let place = Place::find(tools.host, &target.folder, &tools.throng, &[]).map_err(trouble)?;
     // Only installing needs what the package manager writes to.
     let is_of_packages = stage == Stage::Install && uses_packages(target);
     let needs = Needs { packages: is_of_packages, ..Needs::default() };
