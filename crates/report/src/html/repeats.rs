@@ -12,10 +12,23 @@ use crate::reading;
 /// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without
 /// any.
 pub fn middle_repeat(mut repeats: Vec<Run>) -> Option<(Run, Vec<Run>)> {
-    repeats.sort_by_key(|run| run.steps.get(shown(run)).map(|step| main_figure(step).quantile_ns(0.5)));
+    // A repeat without a latency, or of handshakes alone because nothing was sent, is not the fastest: it stands
+    // for the others only where all are like it.
+    let key = |run: &Run| {
+        let Some(step) = run.steps.get(shown(run)).filter(|step| has_latency(step)) else { return (2, 0) };
+        (u8::from(main_timed(step) == Timed::Handshake), main_figure(step).quantile_ns(0.5))
+    };
+    repeats.sort_by_key(key);
+    let (best, _) = key(repeats.first()?);
+    let alike = repeats.partition_point(|run| key(run).0 == best);
     // Of an even number, the better of the two in the middle.
-    let at = repeats.len().checked_sub(1)? / 2;
+    let at = (alike - 1) / 2;
     Some((repeats.remove(at), repeats))
+}
+
+/// Returns whether a step has the latency that a reader means.
+fn has_latency(step: &Step) -> bool {
+    step.is_latency(main_timed(step)) && !main_figure(step).is_empty()
 }
 
 /// The latencies of a run and of its other repeats, at the load that stands for the run.
@@ -24,25 +37,23 @@ pub(super) struct Repeats<'a>(Vec<&'a Step>);
 impl<'a> Repeats<'a> {
     /// `None` without another repeat of the same load: a search ends at another number of clients each time.
     pub(super) fn of(run: &'a Run, others: &'a [Run]) -> Option<Self> {
-        // Latencies at other loads are not repeats.
-        let load = |step: &Step| (step.clients, step.rates.asked_per_s);
+        // Latencies at other loads, or of something else, are not repeats.
+        let load = |step: &Step| (step.clients, step.rates.asked_per_s, main_timed(step));
         let step = |run: &'a Run| run.steps.get(shown(run));
         let stands = step(run)?;
         let same = others.iter().filter_map(step).filter(|other| load(other) == load(stands));
-        let all: Vec<_> = [stands].into_iter().chain(same).collect();
-        (all.len() > 1 && all.iter().all(|one| !main_figure(one).is_empty())).then_some(Repeats(all))
+        let all: Vec<_> = [stands].into_iter().chain(same).filter(|step| has_latency(step)).collect();
+        (all.len() > 1 && has_latency(stands)).then_some(Repeats(all))
     }
 
     /// The range over all repeats, open at its end where some never came.
     pub(super) fn range(&self, q: f64) -> String {
-        let found = || {
-            self.0.iter().map(|one| {
-                let figure = main_timed(one);
-                (one.figures.get(figure).quantile_ns(q), reading::quantile(one, figure, q))
-            })
-        };
-        let [low, high] = [found().min(), found().max()].map(|found| found.unwrap_or_default().1);
-        format!("{low} to {high} in {} repeats", self.0.len())
+        let found = || self.0.iter().map(|one| main_figure(one).quantile_ns(q));
+        let [low, high] = [found().min(), found().max()].map(Option::unwrap_or_default);
+        // Any repeat whose end is open may be the longest.
+        let is_open = self.0.iter().any(|one| one.is_open(main_timed(one), q));
+        let high = reading::latency(high, is_open);
+        format!("{} to {high} in {} repeats", reading::latency(low, false), self.0.len())
     }
 
     /// Their data for charts.

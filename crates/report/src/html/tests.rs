@@ -378,4 +378,35 @@ fn repeats_show_their_median_and_spread() {
     assert_eq!(medians(repeats), [(60.0, false), (50.0, false), (70.0, false)]);
     assert!(data["runs"][1]["repeats"].is_null());
     assert!(middle_repeat(Vec::new()).is_none());
+    let silent = || {
+        let mut run = sample::echo_run();
+        run.id = "silent".to_owned();
+        run.steps[0].figures = Figures::default();
+        run
+    };
+    let middle = |repeats| middle_repeat(repeats).unwrap().0.id;
+    assert_eq!(middle(vec![silent(), repeat(10)]), "run-10");
+    assert_eq!(middle(vec![silent(), repeat(20), repeat(0), repeat(10)]), "run-10");
+    assert_eq!(middle(vec![silent()]), "silent");
+    let mut unsent = silent();
+    unsent.steps[0].figures.handshake.record_ns(1_000_000);
+    assert_eq!(middle(vec![unsent, repeat(10)]), "run-10");
+}
+
+#[test]
+fn ranges_of_repeats_may_end_open() {
+    let repeat = |ms: u64, answered: u64| {
+        let mut run = sample::echo_run();
+        let figures = &mut run.steps[0].figures;
+        (figures.rtt, figures.service) = Default::default();
+        figures.rtt.record_n_ns(ms * 1_000_000, 100);
+        figures.service.record_n_ns(ms * 1_000_000, answered);
+        run
+    };
+    let runs = [repeat(2_000, 100), sample::broadcast_run()];
+    let words = |others| words_of(&html(&Page { runs: &runs, repeats: &[others], ..Page::default() }));
+    let open = words(vec![repeat(1_500, 20)]);
+    assert!(open.contains("1.50s to ≥ 2.00s"), "{open}");
+    let unanswered = words(vec![repeat(1_500, 0)]);
+    assert!(!unanswered.contains("in 2 repeats"), "{unanswered}");
 }
