@@ -81,6 +81,8 @@ pub struct Row {
     pub mean: Option<f64>,
     /// Its 95% interval.
     pub interval: Option<(f64, f64)>,
+    /// The server was not the limit: it may be better.
+    pub is_bound: bool,
     /// The reach of the figure: the interval, without an end where the server was not the limit.
     pub reach: Option<(f64, f64)>,
     /// The mean in words.
