@@ -16,7 +16,9 @@ BACKLOG = 4096
 @contextmanager
 def redis_server():
     """A Redis at a unix socket, without persistence, for as long as it is needed."""
-    with tempfile.TemporaryDirectory(prefix="channels-redis-") as folder:
+    # Beside SOCKET, where the path of a unix socket stays short enough, wherever this folder is.
+    near = os.path.dirname(os.environ.get("SOCKET", "")) or None
+    with tempfile.TemporaryDirectory(prefix="channels-redis-", dir=near) as folder:
         place = os.path.join(folder, "redis.sock")
         command = ["redis-server", "--port", "0", "--unixsocket", place, "--save", "", "--dir", folder]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as redis:

@@ -19,7 +19,9 @@ CLOSE_GRACE_S = 1
 @contextmanager
 def redis_server():
     """A Redis at a unix socket, without persistence, for as long as it is needed."""
-    with tempfile.TemporaryDirectory(prefix="granian-redis-") as folder:
+    # Beside SOCKET, where the path of a unix socket stays short enough, wherever this folder is.
+    place = os.path.dirname(os.environ.get("SOCKET", "")) or None
+    with tempfile.TemporaryDirectory(prefix="granian-redis-", dir=place) as folder:
         socket = os.path.join(folder, "redis.sock")
         command = ["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as redis:

@@ -15,7 +15,8 @@ class Broker
   end
 
   def initialize
-    @directory = Dir.mktmpdir("actioncable-")
+    # Beside SOCKET, where the path of a unix socket stays short enough, wherever this folder is.
+    @directory = Dir.mktmpdir("actioncable-", ENV["SOCKET"]&.then { File.dirname(_1) })
   end
 
   def start
@@ -66,7 +67,11 @@ class Broker
     def spawn_server
       ENV["POSTGRESQL_SOCKET"] = @directory
       data = File.join(@directory, "data")
-      FileUtils.chown("postgres", "postgres", @directory) if Process.uid.zero?
+      if Process.uid.zero?
+        FileUtils.chown("postgres", "postgres", @directory)
+        # The folder around it may be the user's alone.
+        FileUtils.chmod("go+x", File.dirname(@directory))
+      end
       run("initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--no-sync")
       Process.wait(@pid)
       run("postgres", "-D", data, "-k", @directory, "-c", "listen_addresses=", "-c", "fsync=off")
