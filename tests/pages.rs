@@ -130,7 +130,7 @@ fn the_other_charts_work_in_a_browser() {
     let published =
         [("rtt.p95", Unit::Ms, 47.5), ("server.rss", Unit::Bytes, 3e7)].map(|(figure, unit, then)| {
             let (scenario, target, figure) = ("echo".into(), "throng".into(), figure.into());
-            Published { scenario, target, figure, unit, then, now: Some(then / 2.0) }
+            Published { scenario, target, figure, unit, then, now: Some(then / 2.0), sign: "" }
         });
     let page = report::html(&report::Page {
         runs: &[idle.clone(), sweep],

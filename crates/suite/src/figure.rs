@@ -183,7 +183,7 @@ impl Figure {
     }
 
     /// The sign before a value that the server may do better than.
-    pub(crate) fn sign(&self, is_bound: bool) -> &'static str {
+    pub fn sign(&self, is_bound: bool) -> &'static str {
         match (is_bound, self.more_is_better()) {
             (false, _) => "",
             (true, true) => "≥ ",

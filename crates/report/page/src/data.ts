@@ -149,6 +149,8 @@ export interface Published {
   unit: "ms" | "%" | "/s" | "bytes" | "";
   then: number;
   now: number | null;
+  /** The sign before `now`, where it is a bound. */
+  sign: "" | "≥ " | "≤ ";
 }
 
 /** What a reader means by latency. */

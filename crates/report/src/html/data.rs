@@ -112,6 +112,7 @@ struct PublishedData {
     unit: &'static str,
     then: f64,
     now: Option<f64>,
+    sign: &'static str,
 }
 
 /// The page's data as JSON.
@@ -266,6 +267,7 @@ fn errors(step: &Step) -> BTreeMap<String, u64> {
 }
 
 fn published_data(published: &Published) -> PublishedData {
-    let Published { scenario, target, figure, unit, then, now } = published.clone();
-    PublishedData { scenario, target, figure, unit: unit.name(), then: digits(then), now: now.map(digits) }
+    let Published { scenario, target, figure, unit, then, now, sign } = published.clone();
+    let (then, now) = (digits(then), now.map(digits));
+    PublishedData { scenario, target, figure, unit: unit.name(), then, now, sign }
 }

@@ -18,6 +18,8 @@ pub struct Published {
     pub then: f64,
     /// As it was measured; `None` where that failed.
     pub now: Option<f64>,
+    /// The sign before that: `≥ ` or `≤ ` where it is a bound.
+    pub sign: &'static str,
 }
 
 /// The subject of a page.

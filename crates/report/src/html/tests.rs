@@ -308,11 +308,13 @@ fn then_stands_beside_now() {
         unit: Unit::Ms,
         then: 1_768.25,
         now: Some(66.0),
+        sign: "≤ ",
     };
     let page = html(&Page { runs: &[sample::broadcast_run()], published: &[published], ..Page::default() });
     let row = &data_of(&page)["published"][0];
     assert_eq!((row["then"].as_f64(), row["now"].as_f64()), (Some(1_768.0), Some(66.0)));
     assert_eq!(row["unit"], "ms");
+    assert_eq!(row["sign"], "≤ ");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn row(section: &Section, standing: &Standing, remarks: &str, record: &Record) -
         place: standing.place.map_or(String::new(), |place| place.to_string()),
         ahead_of: ahead_of(section, standing),
         mean: standing.mean,
-        is_bound: standing.is_bound,
+        sign: section.figure.sign(standing.is_bound),
         interval: standing.interval.map(|interval| (interval.low, interval.high)),
         reach: standing.reach.map(|reach| (reach.low, reach.high)),
         shown: section::mean_with_unit(&section.figure, standing),
@@ -212,6 +212,7 @@ fn published(section: &Section) -> impl Iterator<Item = Published> + '_ {
             unit: section.figure.unit(),
             then: *section.then.get(&standing.target)?,
             now: standing.mean,
+            sign: section.figure.sign(standing.is_bound),
         })
     })
 }

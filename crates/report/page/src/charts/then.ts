@@ -25,20 +25,24 @@ export const then: Chart = {
       height: PANEL * panels.length,
       option: option(view, panels),
       says: published.map((row) =>
-        `${row.target}, ${row.figure}: ${shown(row, row.then)} then, ${row.now === null ? "not measured" : shown(row, row.now)} now`
+        `${row.target}, ${row.figure}: ${before(row)} then, ${today(row)} now`
       ).join("; "),
       table: () => ({
         columns: ["scenario", "target", "figure", "then", "now"],
         rows: published.map((row) => [
-          row.scenario, row.target, row.figure, as(FORMATS[row.unit])(row.then), row.now === null ? "" : as(FORMATS[row.unit])(row.now),
+          row.scenario, row.target, row.figure, as(FORMATS[row.unit])(row.then), row.now === null ? "" : as((value) => row.sign + FORMATS[row.unit](value))(row.now),
         ]),
       }),
     };
   },
 };
 
-function shown({ unit }: Published, value: number): string {
-  return FORMATS[unit](value);
+function before({ unit, then }: Published): string {
+  return FORMATS[unit](then);
+}
+
+function today({ unit, now, sign }: Published): string {
+  return now === null ? "not measured" : sign + FORMATS[unit](now);
 }
 
 /** Figures of one name in one unit have an axis of their own. */
@@ -48,7 +52,7 @@ function panelsOf(published: Published[]): Published[][] {
 
 function option(view: View, panels: Published[][]) {
   const several = new Set(panels.flat().map((row) => row.scenario)).size > 1;
-  const bar = (name: string, at: number, colour: number, of: (row: Published) => number | null) => ({
+  const bar = (name: string, at: number, colour: number, of: (row: Published) => number | null, text: (row: Published) => string) => ({
     type: "bar",
     name,
     xAxisIndex: at,
@@ -56,9 +60,7 @@ function option(view: View, panels: Published[][]) {
     barMaxWidth: 28,
     itemStyle: { color: view.colours.series[colour] },
     data: panels[at]!.map(of),
-    tooltip: {
-      valueFormatter: (value: number | null) => (value === null ? "not measured" : shown(panels[at]![0]!, value)),
-    },
+    tooltip: { valueFormatter: (_: number | null, index: number) => text(panels[at]![index]!) },
   });
   return base(view, {
     aria: patterned,
@@ -73,8 +75,8 @@ function option(view: View, panels: Published[][]) {
       gridIndex, type: "log", axisLabel: { formatter: FORMATS[rows[0]!.unit] },
     })),
     series: panels.flatMap((_, at) => [
-      bar("then", at, 6, (row) => row.then),
-      bar("now", at, 0, (row) => row.now),
+      bar("then", at, 6, (row) => row.then, before),
+      bar("now", at, 0, (row) => row.now, today),
     ]),
   });
 }

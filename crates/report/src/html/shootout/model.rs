@@ -81,8 +81,8 @@ pub struct Row {
     pub mean: Option<f64>,
     /// Its 95% interval.
     pub interval: Option<(f64, f64)>,
-    /// The server was not the limit: it may be better.
-    pub is_bound: bool,
+    /// The sign before the mean: `≥ ` or `≤ ` where it is a bound, because the server was not the limit.
+    pub sign: &'static str,
     /// The reach of the figure: the interval, without an end where the server was not the limit.
     pub reach: Option<(f64, f64)>,
     /// The mean in words.

@@ -252,11 +252,6 @@ fn then(question: &Question) -> impl Iterator<Item = Then<'_>> {
         let then = row.then?;
         // Of nothing there are no multiples.
         let quotient = row.mean.filter(|_| then > 0.0).map(|now| now / then);
-        let sign = match (row.is_bound, question.more_is_better) {
-            (false, _) => "",
-            (true, true) => "≥ ",
-            (true, false) => "≤ ",
-        };
         Some(Then {
             question: &question.name,
             server: &row.server,
@@ -264,7 +259,7 @@ fn then(question: &Question) -> impl Iterator<Item = Then<'_>> {
             column: &source.column,
             then: quantity(then, question.unit),
             now: if row.with_interval.is_empty() { "not measured" } else { &row.with_interval },
-            quotient: quotient.map_or(String::new(), |quotient| format!("{sign}{quotient:.2}")),
+            quotient: quotient.map_or(String::new(), |quotient| format!("{}{quotient:.2}", row.sign)),
             differs: &source.differs,
         })
     })
