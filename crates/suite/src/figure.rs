@@ -178,7 +178,7 @@ impl Figure {
     }
 
     /// A value as people read it, without its unit.
-    pub fn show(&self, value: f64) -> String {
+    pub(crate) fn show(&self, value: f64) -> String {
         self.show_beside(value, value)
     }
 
