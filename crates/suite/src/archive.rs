@@ -27,7 +27,7 @@ pub(crate) struct Archive(BTreeMap<String, Vec<u8>>);
 #[derive(Serialize, Deserialize)]
 struct Line {
     file: String,
-    /// As text: a list of a million numbers has many times its bytes in memory.
+    /// Text, because a list of numbers, once parsed, takes many times its bytes.
     results: Box<RawValue>,
 }
 

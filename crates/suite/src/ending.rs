@@ -1,4 +1,4 @@
-//! Reasons for the end of a run that are not the server's: the generator, the machine, the limit of open files.
+//! Reasons for the end of a run that are not the server's: generator, machine, limit of open files.
 
 use results::{Bottleneck, Run, Step};
 
@@ -19,7 +19,8 @@ pub(crate) fn is_at_file_limit(run: &Run) -> bool {
         let server = step.server.as_ref()?;
         let environment = &run.environment;
         let limit = server.fds_max.or_else(|| {
-            // Each process has a limit of its own; the first may be there to start the others, and hold nothing.
+            // Each process has a limit of its own; the first may be there to start the others, and hold
+            // nothing.
             let workers = server.processes?.saturating_sub(1).max(1);
             // It inherited the generator's, unless it was started on another machine.
             let inherited = environment.fd_limit.filter(|_| environment.same_host == Some(true))?;

@@ -55,7 +55,7 @@ pub struct Standing {
 pub enum Unplaced {
     /// One round says nothing of how much a figure varies.
     OneRound,
-    /// The interval of more than 0 reaches 0 where more is better: it is behind everybody as well as ahead.
+    /// The interval of a mean above 0 reaches 0 where more is better: it is behind everybody as well as ahead.
     ReachesNothing,
 }
 
@@ -99,7 +99,7 @@ impl Entrant {
         Some(Interval { low: own.low, high: own.high.max(reach.high) })
     }
 
-    /// That interval, without an end where the server was not the limit.
+    /// The interval, without an end where the server was not the limit.
     fn reach(&self, figure: &Figure) -> Option<Interval> {
         let Interval { low, high } = self.interval()?;
         Some(match (self.is_bound, figure.more_is_better()) {
@@ -173,7 +173,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 /// The reference server under its second name: the same program, measured as two targets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
-    /// Beside the first.
+    /// Its figure beside the first.
     Compared {
         /// The mean of its figure.
         mean: f64,

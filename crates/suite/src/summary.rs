@@ -168,7 +168,7 @@ fn interrupted(record: &Record) -> Option<(usize, usize)> {
     (made < all).then_some((made, all))
 }
 
-/// How many rounds with a result those targets have that have the fewest, and the most.
+/// Rounds with a result: the fewest and the most that a target has in a scenario.
 fn rounds(record: &Record) -> (usize, usize) {
     let mut rounds: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for entry in record.entries.iter().filter(|entry| entry.trouble.is_none()) {

@@ -12,8 +12,8 @@ use crate::reading;
 /// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without
 /// any.
 pub fn middle_repeat(mut repeats: Vec<Run>) -> Option<(Run, Vec<Run>)> {
-    // A repeat without a latency, or of handshakes alone because nothing was sent, is not the fastest: it stands
-    // for the others only where all are like it.
+    // A repeat without a latency, or with handshakes alone because nothing was sent, is not the fastest: it
+    // stands for the others only where all are like it.
     let key = |run: &Run| {
         let Some(step) = run.steps.get(shown(run)).filter(|step| has_latency(step)) else { return (2, 0) };
         (u8::from(main_timed(step) == Timed::Handshake), main_figure(step).quantile_ns(0.5))
