@@ -10,14 +10,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::support::process::Process;
 use crate::support::throng::Outcome;
-use crate::support::wait_until;
 use comments::Comments;
 use job::{pairs, yaml};
-use repository::{Repository, is_listening_at, release};
+use repository::{Repository, release};
 
 fn said(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(ToString::to_string).collect()
@@ -209,8 +207,7 @@ fn the_page_s_commands_run_as_printed() {
         .map(|port| {
             let mut rails = Command::new(repository.folder().join("bin/rails"));
             let server = Process::start(rails.arg("server").env("PORT", port.to_string()));
-            assert!(wait_until(Duration::from_secs(10), || is_listening_at(port)), "port {port}");
-            server
+            server.listening_at(([127, 0, 0, 1], port).into())
         })
         .into();
     let job = repository.job(&comments);

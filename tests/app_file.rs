@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{errors_of, loss, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const CLIENTS: u64 = 200;
 const WITHIN: Duration = Duration::from_secs(60);
@@ -48,8 +48,7 @@ impl Chat {
         let address = free_address();
         let mut command = Command::new("node");
         command.arg("server.js").current_dir(&folder).env("PORT", address.port().to_string());
-        let process = Process::start(command.envs(settings.iter().copied()));
-        assert!(wait_until(WITHIN, || is_listening(address)), "the chat does not listen");
+        let process = Process::start(command.envs(settings.iter().copied())).listening_at(address);
         Some(Chat { _process: process, address })
     }
 

@@ -8,7 +8,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
 use crate::support::throng::{ANY_PACE, Outcome, Server, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const WITHIN: Duration = Duration::from_secs(60);
 
@@ -69,8 +69,7 @@ fn socketio_tutorial_chat_needs_only_the_name() {
     let address = free_address();
     let mut command = scripts.command("--input-type=module");
     command.args(["--eval", TUTORIAL]).env("PORT", address.port().to_string());
-    let _process = Process::start(&mut command);
-    assert!(wait_until(WITHIN, || is_listening(address)), "the chat does not listen");
+    let _process = Process::start(&mut command).listening_at(address);
 
     let url = format!("ws://{address}/socket.io/");
     let chat = ["--protocol", "socketio", "--event", "chat message", "--rate", "20", "--duration", "1s"];

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, built_by_go};
 use crate::support::throng::{Server, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 
@@ -44,8 +44,8 @@ fn the_collector_has_understood_what_the_results_say() {
          \x20 pipelines: {{ metrics: {{ receivers: [otlp], exporters: [debug] }} }}\n"
     );
     fs::write(config.path(), said).unwrap();
-    let mut collector = Process::start(Command::new(collector).arg("--config").arg(config.path()));
-    assert!(wait_until(RUN_MAX, || is_listening(address)), "{}", collector.into_output().1);
+    let mut command = Command::new(collector);
+    let mut collector = Process::start(command.arg("--config").arg(config.path())).listening_at(address);
 
     let server = Server::start(&[]);
     let mut echo =

@@ -9,7 +9,7 @@ use crate::support::node::{Scripts, assert_says_ok};
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, built_by_go, complete};
 use crate::support::throng::{Server, caveat, run, sum_of, throng};
-use crate::support::{exact, free_address, is_listening, skip, wait_until};
+use crate::support::{exact, free_address, skip};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// The peers' name of it, and the flags for it.
@@ -57,8 +57,8 @@ fn both_roles(peer: &dyn Fn() -> Command) {
         assert_says_ok(peer().args(["ask", &format!("ws://{}/ws", server.address), takeover]));
 
         let address = free_address();
-        let _server = Process::start(peer().args(["serve", &address.port().to_string(), takeover]));
-        assert!(wait_until(Duration::from_secs(20), || is_listening(address)), "the peer does not listen");
+        let _server = Process::start(peer().args(["serve", &address.port().to_string(), takeover]))
+            .listening_at(address);
         exact::echo(&format!("ws://{address}/"), &[&["--protocol", "json"], flags].concat());
     }
 }

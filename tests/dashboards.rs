@@ -13,7 +13,7 @@ use url::form_urlencoded;
 
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(10), answer: Duration::from_secs(10) };
@@ -41,8 +41,7 @@ impl Service {
             skip(program, &error.to_string());
             return None;
         }
-        let process = Process::start(&mut command);
-        assert!(wait_until(RUN_MAX, || is_listening(address)), "{program} does not listen at {address}");
+        let process = Process::start(&mut command).listening_at(address);
         Some(Service { port: address.port(), _folder: folder, _process: process })
     }
 

@@ -13,7 +13,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, Server, run, throng};
-use crate::support::{free_address, is_listening, skip, timed, wait_until, websocket};
+use crate::support::{free_address, skip, timed, websocket};
 
 /// A sheet with so short a wait for silence, on a busy machine.
 const SHEET_MAX: Duration = Duration::from_secs(120);
@@ -224,8 +224,7 @@ fn truth(own: &'static [(&str, &str)]) -> impl Iterator<Item = (&'static str, &'
 
 fn node(scripts: &Scripts, limits: &str) -> (Process, SocketAddr) {
     let address = free_address();
-    let server = scripts.start("server.js", &[&address.port().to_string(), limits]);
-    assert!(wait_until(WITHIN, || is_listening(address)), "node does not listen");
+    let server = scripts.start("server.js", &[&address.port().to_string(), limits]).listening_at(address);
     (server, address)
 }
 

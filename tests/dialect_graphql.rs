@@ -11,7 +11,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const WITHIN: Duration = Duration::from_secs(60);
 
@@ -73,8 +73,7 @@ fn the_client_against_a_server_on_graphql_ws() {
     let start = |more: &[&str]| {
         let address = free_address();
         let port = address.port().to_string();
-        let process = scripts.start("server.js", &[&[port.as_str()], more].concat());
-        assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+        let process = scripts.start("server.js", &[&[port.as_str()], more].concat()).listening_at(address);
         (process, address)
     };
     let (_open, address) = start(&[]);
@@ -120,8 +119,7 @@ fn the_client_against_strawberry() {
     let address = free_address();
     let mut serve = Command::new(&python);
     serve.arg(root.join("server.py")).arg(address.port().to_string());
-    let _server = Process::start(&mut serve);
-    assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+    let _server = Process::start(&mut serve).listening_at(address);
     assert_all(address, &["--protocol", "graphql"], 100);
     assert_app(address);
 }

@@ -16,7 +16,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const WITHIN: Duration = Duration::from_secs(120);
 const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
@@ -73,8 +73,7 @@ fn node(more: &[&str]) -> Option<(Process, SocketAddr)> {
 fn start_node(address: SocketAddr, more: &[&str]) -> Process {
     let mut serve = Command::new("node");
     serve.arg(servers().join("server.js")).arg(address.port().to_string()).args(more);
-    let process = Process::start(&mut serve);
-    assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+    let process = Process::start(&mut serve).listening_at(address);
     process
 }
 
@@ -159,8 +158,8 @@ fn copies_are_counted_as_sse_starlette_tells_them() {
     let address = free_address();
     let _server = Process::start(
         Command::new(&python).arg(servers().join("server.py")).arg(address.port().to_string()),
-    );
-    assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+    )
+    .listening_at(address);
     assert_all(address, 100, 20);
     assert_eq!(told(address), 100 * 20);
 }
@@ -174,8 +173,8 @@ fn copies_of_nchan_come_once_each() {
     let conf = include_str!("servers/sse/nchan.conf").replace("PORT", &address.port().to_string());
     fs::write(folder.path().join("nginx.conf"), conf).unwrap();
     let mut nginx = Command::new("nginx");
-    let _nginx = Process::start(nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path()));
-    assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+    let _nginx = Process::start(nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path()))
+        .listening_at(address);
     assert_all(address, 1_000, 50);
 }
 

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, python_of};
 use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const CLIENTS: u64 = 200;
 const PER_ROOM: u64 = 10;
@@ -42,8 +42,8 @@ impl Chat {
         let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
         let mut command = Command::new(python);
         command.args(["-B", "serve.py"]).current_dir(example()).env("PORT", address.port().to_string());
-        let process = Process::start(command.env("DATABASE", folder.path().join("db.sqlite3")));
-        assert!(wait_until(WITHIN, || is_listening(address)), "daphne does not listen");
+        let process =
+            Process::start(command.env("DATABASE", folder.path().join("db.sqlite3"))).listening_at(address);
         Some(Chat { _process: process, address, folder })
     }
 

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{program, run, sum_of};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const WITHIN: Duration = Duration::from_secs(120);
 /// Commands that start a server: it goes on while the lines below it are run.
@@ -77,11 +77,7 @@ impl Page {
                 self.exported.push((name.to_owned(), value.to_owned()));
             } else if SERVERS.contains(&line.as_str()) {
                 assert!(printed.ends_with(" &"), "{example}: {line}: no line below it runs");
-                server = Some(Process::start(&mut self.command(&line)));
-                assert!(
-                    wait_until(WITHIN, || is_listening(self.address)),
-                    "{example}: {line}: nobody listens"
-                );
+                server = Some(Process::start(&mut self.command(&line)).listening_at(self.address));
             } else if line.starts_with("throng ") {
                 assert!(server.is_some(), "{example}: {line}: no server was started");
                 assert!(runs > 0 || line.contains(" --wait-for "), "{example}: {line}: it comes too early");

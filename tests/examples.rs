@@ -14,7 +14,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, errors_of, loss, run, start_measuring, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const SECRET: &str = "open-sesame";
 const WITHIN: Duration = Duration::from_secs(90);
@@ -41,8 +41,8 @@ impl Chat {
         let address = free_address();
         let mut command = scripts.command("server.js");
         let process =
-            Process::start(command.env("PORT", address.port().to_string()).env("JWT_SECRET", SECRET));
-        assert!(wait_until(WITHIN, || is_listening(address)), "the chat does not listen");
+            Process::start(command.env("PORT", address.port().to_string()).env("JWT_SECRET", SECRET))
+                .listening_at(address);
         Some(Chat { _process: process, address })
     }
 

@@ -12,7 +12,7 @@ use crate::support::target::Unavailable;
 use crate::support::throng::{
     Outcome, Server, caveat, errors_of, finding, finish, loss, run, start_measuring, sum_of, throng,
 };
-use crate::support::{free_address, is_listening, skip, timed, wait_until};
+use crate::support::{free_address, skip, timed};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(90);
@@ -306,8 +306,8 @@ fn official_socketio_keeps_messages_as_told() {
     };
     for recovery in ["30000", "0"] {
         let address = free_address();
-        let _server = scripts.start("server.js", &[&address.port().to_string(), recovery]);
-        assert!(wait_until(Duration::from_secs(30), || is_listening(address)), "the server does not listen");
+        let _server =
+            scripts.start("server.js", &[&address.port().to_string(), recovery]).listening_at(address);
         let url = format!("ws://{address}/socket.io/");
         let mut command = throng(["broadcast", &url, "--format", "json", "--quiet"]);
         let outcome = run(command.args(OVER_SOCKET_IO.split_whitespace()), RUN_MAX);

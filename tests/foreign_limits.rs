@@ -5,15 +5,12 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use crate::data_sheet::{assert_true, sheet};
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, built_by_go, python_of};
 use crate::support::throng::Server;
-use crate::support::{free_address, is_listening, skip, timed, wait_until};
-
-const WITHIN: Duration = Duration::from_secs(30);
+use crate::support::{free_address, skip, timed};
 
 /// A server's arguments, and its truth.
 type Case = (&'static [&'static str], &'static [(&'static str, &'static str)]);
@@ -186,8 +183,7 @@ fn assert_each(cases: &[Case], start: &dyn Fn(SocketAddr, &[&str]) -> Process) {
     for (arguments, truth) in cases {
         timed(|| {
             let address = free_address();
-            let _server = start(address, arguments);
-            assert!(wait_until(WITHIN, || is_listening(address)), "{arguments:?} does not listen");
+            let _server = start(address, arguments).listening_at(address);
             let outcome = sheet(&format!("ws://{address}/ws"), &["--yes"]);
             assert_true(&format!("{arguments:?}"), &outcome, truth.iter().copied());
         });

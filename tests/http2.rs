@@ -14,8 +14,8 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::requests::{Nginx, RUN_MAX, fine, http, root_of};
 use crate::support::target::Unavailable;
-use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::throng::{Outcome, Server, errors_of, finish, run, start_measuring, sum_of, throng};
+use crate::support::{free_address, skip};
 
 const CLIENTS: u64 = 2;
 
@@ -98,8 +98,7 @@ fn bodies_follow_nodes_flow_control() {
     if Command::new("node").arg("--version").output().is_err() {
         return skip("node", "there is none");
     }
-    let _node = Process::start(node.args(["-e", NODE, &address.port().to_string()]));
-    assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
+    let _node = Process::start(node.args(["-e", NODE, &address.port().to_string()])).listening_at(address);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), vec![b'x'; 200_000]).unwrap();
     let flags = format!("--http2 -c 2 --streams 5 --amount 50 -m POST -i {}", file.path().display());
@@ -123,8 +122,7 @@ fn stopped_servers_delay_each_request() {
     let server = Server::start(&[]);
     let url = root_of(&server);
     let flags = "--http2 -c 2 --streams 500 -R 500 -d 3 --format json --no-preflight --no-store";
-    let running = Process::start(throng(["http", &url]).args(flags.split_whitespace()));
-    thread::sleep(Duration::from_millis(1200));
+    let running = start_measuring(throng(["http", &url]).args(flags.split_whitespace()));
     assert!(server.process.signal(Signal::STOP));
     thread::sleep(Duration::from_millis(800));
     assert!(server.process.signal(Signal::CONT));
@@ -226,8 +224,8 @@ fn websockets_go_over_streams_of_nodes_http2() {
     for (scheme, files) in [("ws", vec![]), ("wss", vec![cert.as_str(), &key])] {
         let address = free_address();
         let port = address.port().to_string();
-        let _node = scripts.start("server.js", &[&[port.as_str()], &files[..]].concat());
-        assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
+        let _node =
+            scripts.start("server.js", &[&[port.as_str()], &files[..]].concat()).listening_at(address);
         let trust = if files.is_empty() { String::new() } else { format!("--ca {cert}") };
         let fine = |command: &str, path: &str, flags: &str| {
             let url = format!("{scheme}://{address}{path}");

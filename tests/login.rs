@@ -19,7 +19,7 @@ use crate::support::process::Process;
 use crate::support::spy::search;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Failed, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const CLIENTS: u64 = 200;
 const WITHIN: Duration = Duration::from_secs(60);
@@ -49,8 +49,7 @@ impl Chat {
         let address = free_address();
         let mut command = Command::new("node");
         command.arg("server.js").current_dir(example()).env("PORT", address.port().to_string());
-        let process = Process::start(&mut command);
-        assert!(wait_until(WITHIN, || is_listening(address)), "the server does not listen");
+        let process = Process::start(&mut command).listening_at(address);
         Some(Chat { _process: process, address })
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::process::Process;
 use crate::support::throng::{run, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{REACTS_WITHIN, free_address, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// Memory of the server below for a connection, without what Python does.
@@ -50,8 +50,7 @@ fn serve(later_bytes: f64) -> (Process, SocketAddr) {
     let address = free_address();
     let mut python = Command::new("python3");
     python.args(["-c", SERVER, &address.port().to_string(), &format!("{later_bytes:.0}")]);
-    let server = Process::start(&mut python);
-    assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "the server does not listen");
+    let server = Process::start(&mut python).listening_at(address);
     (server, address)
 }
 
@@ -86,7 +85,7 @@ fn freed_memory_is_no_connection_cost() {
         // Nobody is there from the run before.
         let descriptors = format!("/proc/{}/fd", server.pid().as_raw_nonzero());
         let open = || std::fs::read_dir(&descriptors).expect("the server runs").count();
-        assert!(wait_until(Duration::from_secs(20), || open() < 50), "{} are open", open());
+        assert!(wait_until(REACTS_WITHIN, || open() < 50), "{} are open", open());
         let mut command =
             throng(["idle", "--connect-rate", "400", "--connect-timeout", "30s", "--duration", "500ms"]);
         command.args(["--format", "json"]);

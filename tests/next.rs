@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, finish, run, throng};
-use crate::support::{is_listening, wait_until};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 
@@ -123,8 +123,8 @@ fn servers_that_ended_are_loaded_again() {
     server.process.signal(Signal::KILL);
     drop(server);
     let ended = finish(measuring, RUN_MAX);
-    let _again = Process::start(&mut throng(["serve", "--listen", &address.to_string()]));
-    assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "it listens again");
+    let _again =
+        Process::start(&mut throng(["serve", "--listen", &address.to_string()])).listening_at(address);
     let repeated = run(&mut typed(proposed(&ended)), RUN_MAX);
     assert_eq!((ended.code, repeated.code), (Some(3), Some(0)), "{ended}\n{repeated}");
 }

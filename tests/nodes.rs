@@ -1,6 +1,7 @@
 //! Several nodes behind a balancer: sessions of plain requests, with cookies that keep a client at one node,
 //! and without.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -9,10 +10,9 @@ use crate::support::haproxy::Haproxy;
 use crate::support::node::Scripts;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Server, run, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
-const START_MAX: Duration = Duration::from_secs(30);
 /// Such that no node gives a session up meanwhile.
 const TIMEOUTS: [&str; 3] = ["timeout client 1m", "timeout server 1m", "timeout tunnel 1m"];
 /// One node after the other, request by request.
@@ -44,8 +44,8 @@ fn socketio_clients_stay_at_their_node() {
         Err(Unavailable(why)) => return skip("two nodes of socket.io", &why),
     };
     let nodes = [free_address(), free_address()];
-    let _servers = nodes.map(|node| scripts.start("server.js", &[&node.port().to_string(), "0", "20000"]));
-    assert!(wait_until(START_MAX, || nodes.into_iter().all(is_listening)), "the nodes do not listen");
+    let server = |node: SocketAddr| scripts.start("server.js", &[&node.port().to_string(), "0", "20000"]);
+    let _servers = nodes.map(|node| server(node).listening_at(node));
     let Some(sticky) = Haproxy::start("two nodes", &TIMEOUTS, &STICKY, &nodes) else { return };
     let Some(loose) = Haproxy::start("two nodes", &TIMEOUTS, &ROUND_ROBIN, &nodes) else { return };
     for transport in ["polling", "upgrade"] {

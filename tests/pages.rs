@@ -21,7 +21,7 @@ use crate::support::page::root;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Server, run, throng};
-use crate::support::{free_address, skip, wait_until};
+use crate::support::{START_MAX, free_address, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// A debug build computes for 15 s over the largest record, and shares two cores with seven other tests.
@@ -275,10 +275,7 @@ impl Ui {
         command.arg(directory.path().join("runs.db"));
         let process = Process::start_onto(&mut command, std::fs::File::create(&said).unwrap());
         let read = || std::fs::read_to_string(&said).unwrap();
-        assert!(
-            wait_until(Duration::from_secs(10), || read().ends_with('\n')),
-            "throng ui does not say where"
-        );
+        assert!(wait_until(START_MAX, || read().ends_with('\n')), "throng ui does not say where");
         let token = read().trim().rsplit_once("/?token=").expect("the address has a token").1.to_owned();
         Ui { _process: process, address: SocketAddr::from(([127, 0, 0, 1], port)), token, directory }
     }

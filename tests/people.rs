@@ -17,7 +17,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Failed, Outcome, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const CLIENTS: u64 = 200;
 const WITHIN: Duration = Duration::from_secs(60);
@@ -58,8 +58,8 @@ impl Gate {
         let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
         let key = folder.path().join("key");
         let port = address.port().to_string();
-        let process = scripts.start("server.js", &[&port, algorithm, key.to_str().unwrap()]);
-        assert!(wait_until(WITHIN, || is_listening(address)), "the server does not listen");
+        let process =
+            scripts.start("server.js", &[&port, algorithm, key.to_str().unwrap()]).listening_at(address);
         Some(Gate { _process: process, address, folder })
     }
 

@@ -7,7 +7,7 @@ use crate::support::hostile::{HostileServer, Peer};
 use crate::support::node::Scripts;
 use crate::support::target::{Target, Unavailable};
 use crate::support::throng::{Outcome, Server, run, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const WITHIN: Duration = Duration::from_secs(60);
 /// A probe takes at most 15 seconds, and a little more on a busy machine.
@@ -153,8 +153,7 @@ fn official_servers_are_known() {
     match Scripts::install_in("tests/servers", "graphql") {
         Ok(scripts) => {
             let address: SocketAddr = free_address();
-            let _server = scripts.start("server.js", &[&address.port().to_string()]);
-            assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+            let _server = scripts.start("server.js", &[&address.port().to_string()]).listening_at(address);
             let outcome = probe(&[&address.to_string()]);
             assert!(outcome.stdout.contains("/graphql  GraphQL (graphql-transport-ws)"), "{outcome}");
         }

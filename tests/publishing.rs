@@ -17,7 +17,7 @@ use crate::support::endpoint::endpoint;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, Server, errors_of, loss, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const WITHIN: Duration = Duration::from_secs(120);
 const APPLICATION_TAKES: Duration = Duration::from_millis(150);
@@ -289,8 +289,7 @@ impl Notifications {
         let address = free_address();
         let mut command = Command::new(example().join(".venv/bin/python"));
         command.args(["-B", "serve.py"]).current_dir(example()).env("PORT", address.port().to_string());
-        let process = Process::start(command.envs(SECRETS));
-        assert!(wait_until(WITHIN, || is_listening(address)), "uvicorn does not listen");
+        let process = Process::start(command.envs(SECRETS)).listening_at(address);
         Some(Notifications { _process: process, address })
     }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const CLIENTS: u64 = 50;
 const PER_ROOM: u64 = 10;
@@ -46,8 +46,7 @@ impl Chat {
         let address = free_address();
         let mut command = Command::new("puma");
         command.current_dir(example()).env("PORT", address.port().to_string());
-        let process = Process::start(&mut command);
-        assert!(wait_until(WITHIN, || is_listening(address)), "puma does not listen");
+        let process = Process::start(&mut command).listening_at(address);
         Some(Chat { _process: process, address })
     }
 

@@ -19,7 +19,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete, python_of};
 use crate::support::throng::{Outcome, finish, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(120);
 const ADA: &str = "a.har";
@@ -199,8 +199,7 @@ fn assert_delivered_to(outcome: &Outcome, clients: u64, each: u64, text: &str) {
 /// Starts a server that takes its port from `PORT`; `None`, with the reason printed, where it cannot be had.
 fn start(mut command: Command) -> (Process, SocketAddr) {
     let address = free_address();
-    let process = Process::start(command.env("PORT", address.port().to_string()));
-    assert!(wait_until(WITHIN, || is_listening(address)), "{command:?} does not listen");
+    let process = Process::start(command.env("PORT", address.port().to_string())).listening_at(address);
     (process, address)
 }
 
@@ -326,8 +325,7 @@ fn subscriptions_of_graphql() {
         Err(Unavailable(why)) => return skip("graphql-ws (npm)", &why),
     };
     let address = free_address();
-    let _server = scripts.start("server.js", &[&address.port().to_string()]);
-    assert!(wait_until(WITHIN, || is_listening(address)), "the server does not listen");
+    let _server = scripts.start("server.js", &[&address.port().to_string()]).listening_at(address);
     let Some(recorded) = Recorded::of("graphql", address, &[]) else { return };
     recorded.assert_delivers(&["--rooms", "10"], 10);
 }

@@ -11,7 +11,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 
@@ -40,8 +40,7 @@ fn chat(kept: &str) -> Option<(Process, SocketAddr)> {
         }
     };
     let address = free_address();
-    let server = scripts.start("server.js", &[&address.port().to_string(), kept]);
-    assert!(wait_until(Duration::from_secs(30), || is_listening(address)), "the server does not listen");
+    let server = scripts.start("server.js", &[&address.port().to_string(), kept]).listening_at(address);
     Some((server, address))
 }
 

@@ -3,16 +3,14 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::data_sheet::{assert_true, sheet};
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, Server};
-use crate::support::{free_address, is_listening, skip, timed, wait_until};
+use crate::support::{free_address, skip, timed};
 
-const WITHIN: Duration = Duration::from_secs(30);
 const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
 
 fn resumed(url: &str, flags: &[&str]) -> Outcome {
@@ -30,8 +28,9 @@ fn recovery_of_socketio_ends_in_time() {
     };
     let probe = |recovery_ms: &str| {
         let address = free_address();
-        let _server = scripts.start("server.js", &[&address.port().to_string(), recovery_ms, PING_MS]);
-        assert!(wait_until(WITHIN, || is_listening(address)), "node does not listen");
+        let _server = scripts
+            .start("server.js", &[&address.port().to_string(), recovery_ms, PING_MS])
+            .listening_at(address);
         resumed(&format!("ws://{address}/socket.io"), &["--absence", "6s"])
     };
     timed(|| {
@@ -62,8 +61,8 @@ fn messages_of_nchan_are_kept_in_bounds() {
         fs::write(folder.path().join("nginx.conf"), conf).unwrap();
         let mut nginx = Command::new("nginx");
         let _nginx =
-            Process::start(nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path()));
-        assert!(wait_until(WITHIN, || is_listening(address)), "nginx does not listen");
+            Process::start(nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path()))
+                .listening_at(address);
         let flags = ["--publish-url", "/publish/1", "--absence", absence];
         resumed(&format!("http://{address}/events?room=1"), &flags)
     };

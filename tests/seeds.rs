@@ -75,9 +75,8 @@ fn every_line_runs_in_a_short_form() {
 fn every_line_as_printed() {
     let mut serve =
         throng(["serve", "--listen", ADDRESS, "--socket", SOCKET, "--processes", "2", "--threads", "1"]);
-    let _server = support::process::Process::start(&mut serve);
-    let is_up = || Path::new(SOCKET).exists() && support::is_listening(ADDRESS.parse().unwrap());
-    assert!(support::wait_until(Duration::from_secs(10), is_up));
+    let _server = support::process::Process::start(&mut serve).listening_at(ADDRESS.parse().unwrap());
+    assert!(support::wait_until(support::REACTS_WITHIN, || Path::new(SOCKET).exists()));
     let mut document = std::fs::read_to_string(DOCUMENT).unwrap();
     let only = std::env::var("ONLY").unwrap_or_default();
     let chosen: Vec<String> = lines_about(&document, &only).map(str::to_owned).collect();

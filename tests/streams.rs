@@ -11,7 +11,7 @@ use crate::support::hostile::{HostileServer, Peer};
 use crate::support::process::Process;
 use crate::support::requests::RUN_MAX;
 use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, timed, wait_until};
+use crate::support::{free_address, skip, timed};
 
 /// A server's behaviour, and how it does it.
 type Case = (&'static str, fn(&mut Peer));
@@ -130,7 +130,7 @@ fn node() -> Option<(Process, [SocketAddr; 2])> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/streams/server.mjs");
     let ports = addresses.map(|address| address.port().to_string());
     let process = Process::start(Command::new("node").arg(script).args(ports));
-    assert!(wait_until(RUN_MAX, || addresses.into_iter().all(is_listening)), "Node does not listen");
+    let process = addresses.into_iter().fold(process, Process::listening_at);
     Some((process, addresses))
 }
 

@@ -11,7 +11,7 @@ use crate::support::process::Process;
 use crate::support::requests::RUN_MAX;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Server, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, timed, wait_until};
+use crate::support::{free_address, skip, timed};
 
 /// The faults that are told apart.
 const FAULTS: [&str; 6] = ["broken_off", "unmarked", "unended", "misordered", "after_end", "missing"];
@@ -126,8 +126,7 @@ fn node() -> Option<(Process, SocketAddr)> {
         }
     };
     let address = free_address();
-    let process = scripts.start("server.js", &[&address.port().to_string()]);
-    assert!(wait_until(RUN_MAX, || is_listening(address)), "Node does not listen");
+    let process = scripts.start("server.js", &[&address.port().to_string()]).listening_at(address);
     Some((process, address))
 }
 

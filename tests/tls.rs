@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::support::endpoint::endpoint;
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 const RUN_MAX: Duration = Duration::from_secs(15);
 
@@ -45,8 +45,7 @@ fn node(identity: &Identity, version: &str, clients: Option<&Path>) -> (Process,
     let mut command = Command::new("node");
     command.arg("server.js").arg(address.port().to_string()).current_dir(&folder);
     command.args([&identity.certificate, &identity.key]).arg(version).args(clients).env("TOKEN", TOKEN);
-    let server = Process::start(&mut command);
-    assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
+    let server = Process::start(&mut command).listening_at(address);
     (server, format!("https://{address}/"))
 }
 

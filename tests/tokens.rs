@@ -17,7 +17,7 @@ use crate::support::node::Scripts;
 use crate::support::target::Unavailable;
 use crate::support::throng::{Server, finish, results_in, run, sum_of, throng};
 use crate::support::websocket::{CLOSE, TEXT, UPGRADE, masked};
-use crate::support::{free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, skip};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -165,8 +165,8 @@ fn socketio_tokens_of_present_clients_are_nobodys() {
     };
     let address = free_address();
     // Its pings are so far apart that nobody is late to answer one.
-    let _server = scripts.start("server.js", &[&address.port().to_string(), "30000", "60000"]);
-    assert!(wait_until(Duration::from_secs(30), || is_listening(address)), "the server does not listen");
+    let _server =
+        scripts.start("server.js", &[&address.port().to_string(), "30000", "60000"]).listening_at(address);
     assert_eq!(present_the_token_of_somebody_who_is_here(address), [3]);
 }
 

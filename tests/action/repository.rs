@@ -114,7 +114,7 @@ fn two_free_ports() -> u16 {
     }
 }
 
-pub(crate) fn is_listening_at(port: u16) -> bool {
+fn is_listening_at(port: u16) -> bool {
     is_listening(([127, 0, 0, 1], port).into())
 }
 

@@ -12,10 +12,9 @@ use super::node::Scripts;
 use super::process::Process;
 use super::target::Unavailable;
 use super::throng::{Outcome, run, throng};
-use super::{free_address, is_listening, skip, wait_until};
+use super::{START_MAX, free_address, skip};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
-const START_MAX: Duration = Duration::from_secs(30);
 /// The secrets that files name, as the servers know them.
 const SECRETS: [(&str, &str); 2] = [("PUSHER_SECRET", "app-secret"), ("SUPABASE_KEY", "anon")];
 
@@ -51,8 +50,8 @@ impl App {
                 return None;
             }
         };
-        assert!(wait_until(START_MAX, || is_listening(address)), "the server does not listen");
-        let app = App { _server: server, address, folder: tempfile::tempdir().unwrap() };
+        let app =
+            App { _server: server.listening_at(address), address, folder: tempfile::tempdir().unwrap() };
         app.write(file);
         Some(app)
     }

@@ -5,11 +5,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use crew::http::{Source, Timeouts};
 use rustix::process::{Pid, Signal};
+use serde_json::Value;
 
 use super::process::Process;
 use super::throng::{run, throng};
-use super::{free_address, is_listening, skip, wait_until};
+use super::{REACTS_WITHIN, START_MAX, free_address, skip, wait_until};
 
 /// A NATS server on a free port.
 pub struct Bus {
@@ -60,7 +62,7 @@ impl Bus {
     /// Ends it.
     pub fn stop(&mut self) {
         self.process.signal(Signal::TERM);
-        assert!(self.process.wait(Duration::from_secs(5)).is_some(), "nats-server does not stop");
+        assert!(self.process.wait(REACTS_WITHIN).is_some(), "nats-server does not stop");
     }
 
     /// Starts it anew at the same address, once it has ended.
@@ -96,13 +98,13 @@ impl Bus {
 
     /// The output of `throng fleet list`.
     pub fn list(&self) -> String {
-        run(&mut throng(["fleet", "list", "--nats", &self.url]), Duration::from_secs(20)).stdout
+        run(&mut throng(["fleet", "list", "--nats", &self.url]), START_MAX).stdout
     }
 
     /// Waits until so many agents are there and free.
     pub fn await_agents(&self, agents: usize) {
         let free = || self.list().lines().filter(|line| line.contains(" free")).count();
-        assert!(wait_until(Duration::from_secs(20), || free() == agents), "agents:\n{}", self.list());
+        assert!(wait_until(START_MAX, || free() == agents), "agents:\n{}", self.list());
     }
 
     /// The subjects that somebody listens to at this moment, as the protocol's own trace shows: found by
@@ -150,7 +152,7 @@ impl Bus {
 
     /// The id of the agent of that name, by what it says when it is called.
     pub fn id_of(&self, name: &str) -> String {
-        let hello: serde_json::Value = serde_json::from_str(&self.ask("throng.call", b"\"who\"")).unwrap();
+        let hello: Value = serde_json::from_str(&self.ask("throng.call", b"\"who\"")).unwrap();
         assert_eq!(hello["name"], name);
         hello["id"].as_str().unwrap().to_owned()
     }
@@ -211,6 +213,14 @@ fn next_message(reader: &mut impl BufRead) -> Option<(String, String, String)> {
     }
 }
 
+/// Messages that a NATS has taken in so far, as it tells at this address (`-m`).
+pub fn messages_taken_in(told_at: SocketAddr) -> u64 {
+    let source = Source { host: told_at.ip().to_string(), port: told_at.port(), path: "/varz".into() };
+    let patience = Timeouts { word: REACTS_WITHIN, answer: REACTS_WITHIN };
+    let told: Value = serde_json::from_slice(&source.get(patience).expect("NATS tells").body).unwrap();
+    told["in_msgs"].as_u64().unwrap_or_else(|| panic!("no count in {told}"))
+}
+
 /// Returns whether an agent of that name answers.
 pub fn is_there(bus: &Bus, name: &str) -> bool {
     bus.list().lines().any(|line| line.starts_with(name))
@@ -246,7 +256,6 @@ fn allowing(flags: &[&str]) -> &'static [&'static str] {
 
 fn server_at(address: SocketAddr, flags: &[String]) -> Process {
     let (host, port) = (address.ip().to_string(), address.port().to_string());
-    let process = Process::start(Command::new("nats-server").args(["-a", &host, "-p", &port]).args(flags));
-    assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "nats-server does not listen");
-    process
+    let mut server = Command::new("nats-server");
+    Process::start(server.args(["-a", &host, "-p", &port]).args(flags)).listening_at(address)
 }

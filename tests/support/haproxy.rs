@@ -3,12 +3,9 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::process::Command;
-use std::time::Duration;
 
 use super::process::Process;
-use super::{free_address, is_listening, skip, wait_until};
-
-const START_MAX: Duration = Duration::from_secs(10);
+use super::{free_address, skip};
 
 /// A proxy that is running.
 pub struct Haproxy {
@@ -36,8 +33,8 @@ impl Haproxy {
         );
         let path = folder.path().join("haproxy.cfg");
         fs::write(&path, text).unwrap();
-        let process = Process::start(Command::new("haproxy").arg("-db").arg("-f").arg(&path));
-        assert!(wait_until(START_MAX, || is_listening(address)), "haproxy does not listen");
+        let process =
+            Process::start(Command::new("haproxy").arg("-db").arg("-f").arg(&path)).listening_at(address);
         Some(Haproxy { address, _process: process, _folder: folder })
     }
 }

@@ -42,6 +42,12 @@ use std::time::{Duration, Instant};
 
 use net::socket::can_bind;
 
+/// Time for a program to start and to become ready, beside other tests on a busy machine.
+pub const START_MAX: Duration = Duration::from_secs(90);
+
+/// Time for a reaction that is due at once, on a busy machine; without it, a minute or more would pass.
+pub const REACTS_WITHIN: Duration = Duration::from_secs(30);
+
 /// Ports for servers: below those that the kernel gives to whoever asks for any (`ip_local_port_range`), so
 /// that nobody gets one of them between the moment at which it was free and the server's start.
 const PORTS: Range<u32> = 24_000..32_000;

@@ -1,15 +1,17 @@
 //! A child process in a group of its own, which ends with the value that holds it, however the test ends.
 
 use std::io::{ErrorKind, Read};
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use net::proc::ports_of_tree;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::wait_until;
+use super::{START_MAX, is_listening, wait_until};
 
 /// A running child and its group. Dropping it kills the group.
 pub struct Process {
@@ -38,6 +40,23 @@ impl Process {
         let stdout = child.stdout.take().map(collect);
         let stderr = child.stderr.take().map(collect);
         Process { child, stdout, stderr }
+    }
+
+    /// Waits until it listens at the address, itself or by a process that it has started: a port that was free
+    /// may be another server's by now, which would answer in its place. Panics if it ends, or takes longer than
+    /// a start may.
+    pub fn listening_at(mut self, address: SocketAddr) -> Process {
+        let pid = self.child.id();
+        let is_its_own = || {
+            ports_of_tree(pid).is_ok_and(|listeners| listeners.iter().any(|one| one.port() == address.port()))
+        };
+        let mut status = None;
+        let is_decided = wait_until(START_MAX, || {
+            status = self.child.try_wait().unwrap();
+            status.is_some() || is_listening(address) && is_its_own()
+        });
+        assert!(is_decided && status.is_none(), "process {pid} does not listen at {address}: {status:?}");
+        self
     }
 
     pub fn pid(&self) -> Pid {

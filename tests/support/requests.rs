@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::process::Process;
 use super::throng::{Outcome, Server, run, sum_of, throng};
-use super::{free_address, is_listening, skip, wait_until};
+use super::{free_address, skip};
 
 /// A run of one second or a few thousand requests, on a busy machine.
 pub const RUN_MAX: Duration = Duration::from_secs(30);
@@ -74,8 +74,8 @@ impl Nginx {
         let file = folder.path().join("nginx.conf");
         std::fs::write(&file, config).unwrap();
         let mut nginx = Command::new("nginx");
-        let process = Process::start(nginx.args(["-p", place, "-e", "stderr", "-c"]).arg(&file));
-        assert!(wait_until(RUN_MAX, || is_listening(address)), "nginx does not listen");
+        let process =
+            Process::start(nginx.args(["-p", place, "-e", "stderr", "-c"]).arg(&file)).listening_at(address);
         Some(Nginx { address, _process: process, _folder: folder })
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 use super::throng::Outcome;
-use super::wait_until;
+use super::{START_MAX, wait_until};
 
 /// Between two looks at all processes: a child lives longer than that.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
@@ -60,7 +60,7 @@ impl Spy {
 fn words_of(pid: Pid) -> Vec<u8> {
     let path = format!("/proc/{}/cmdline", pid.as_raw_nonzero());
     let mut words = Vec::new();
-    let has_some = wait_until(Duration::from_secs(10), || {
+    let has_some = wait_until(START_MAX, || {
         words = fs::read(&path).unwrap();
         !words.is_empty()
     });

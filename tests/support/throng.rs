@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::process::Process;
-use super::{free_address, is_listening, wait_until};
+use super::{START_MAX, free_address, is_listening, wait_until};
 
 /// Flags of a run that may be slow: a machine that others use keeps no rate, and loses nothing for that.
 pub const ANY_PACE: [&str; 2] = ["--limit", "rate>=1%"];
@@ -68,7 +68,7 @@ pub fn start_measuring(command: &mut Command) -> Process {
     let has_second =
         || std::fs::read_to_string(&lines).is_ok_and(|text| text.contains(r#""event":"second""#));
     let has_ended = |process: &mut Process| process.wait(Duration::ZERO).is_some();
-    if !wait_until(MEASURING_WITHIN, || has_second() || has_ended(&mut process)) || has_ended(&mut process) {
+    if !wait_until(START_MAX, || has_second() || has_ended(&mut process)) || has_ended(&mut process) {
         let (stdout, stderr) = process.into_output();
         panic!("{command:?} does not measure\n--- stdout\n{stdout}\n--- stderr\n{stderr}");
     }
@@ -195,9 +195,6 @@ fn sum(results: &Value, count: impl Fn(&Value) -> Option<&Value>) -> u64 {
     steps.iter().filter_map(|step| count(&step["counts"])?.as_u64()).sum()
 }
 
-/// How long a run may take to connect its clients and to measure for a second.
-const MEASURING_WITHIN: Duration = Duration::from_secs(30);
-
 /// How many ports are tried for a server.
 const PORTS_TRIED_MAX: u32 = 5;
 
@@ -223,10 +220,13 @@ impl Server {
             serve.args(arguments);
             let mut process = Process::start(&mut change(serve));
             let has_started = |process: &Process| process.said().starts_with("throng serves on ");
-            let is_decided =
-                |process: &mut Process| has_started(process) || process.wait(Duration::ZERO).is_some();
-            wait_until(Duration::from_secs(10), || is_decided(&mut process));
-            if has_started(&process) && wait_until(Duration::from_secs(10), || is_listening(address)) {
+            let mut has_ended = false;
+            let is_decided = wait_until(START_MAX, || {
+                has_ended = process.wait(Duration::ZERO).is_some();
+                has_ended || has_started(&process) && is_listening(address)
+            });
+            assert!(is_decided, "throng serve does not start");
+            if !has_ended {
                 return Server { process, address };
             }
         }

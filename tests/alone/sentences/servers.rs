@@ -4,7 +4,6 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
@@ -15,10 +14,8 @@ use crate::support::process::Process;
 use crate::support::quota::Quota;
 use crate::support::throng::{program, throng, under};
 use crate::support::wire::{SERVER, Wire};
-use crate::support::{free_address, is_listening, wait_until};
+use crate::support::{START_MAX, free_address, wait_until};
 
-/// Until a server listens, on a busy machine.
-const UP_WITHIN: Duration = Duration::from_secs(20);
 /// The port of a server in another network.
 const PORT_ELSEWHERE: u16 = 9_000;
 /// Flags that a target is measured with.
@@ -84,17 +81,14 @@ impl Running {
     pub(crate) fn restart(&mut self) {
         self.process = None;
         let Some(command) = &mut self.start else { return };
-        self.process = Some(Process::start(command));
-        assert!(wait_until(UP_WITHIN, || self.is_up()), "{:?} does not listen", self.start);
-    }
-
-    fn is_up(&self) -> bool {
-        let Some(wire) = &self.wire else {
-            return is_listening(self.address.parse().expect("an address"));
-        };
-        let mut look = Command::new("ss");
-        look.args(["-Htln", "sport", "=", &format!(":{PORT_ELSEWHERE}")]);
-        wire.far(&look).output().is_ok_and(|output| !output.stdout.is_empty())
+        let process = Process::start(command);
+        self.process = Some(match &self.wire {
+            None => process.listening_at(self.address.parse().expect("an address")),
+            Some(wire) => {
+                assert!(wait_until(START_MAX, || is_up_behind(wire)), "{command:?} does not listen");
+                process
+            }
+        });
     }
 
     /// The words of a command line with what is known of the host; a run has its URL behind the verb unless the line
@@ -146,6 +140,12 @@ impl std::fmt::Display for Host {
             Host::Nginx(inside) => write!(f, "nginx: `{inside}`"),
         }
     }
+}
+
+fn is_up_behind(wire: &Wire) -> bool {
+    let mut look = Command::new("ss");
+    look.args(["-Htln", "sport", "=", &format!(":{PORT_ELSEWHERE}")]);
+    wire.far(&look).output().is_ok_and(|output| !output.stdout.is_empty())
 }
 
 fn reference(address: &str, folder: &Path, flags: &str) -> Command {
