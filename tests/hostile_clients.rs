@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::cases::check_all;
 use crate::support::client::TestClient;
 use crate::support::throng::Server;
+use crate::support::timed;
 use crate::support::websocket::{BINARY, CLOSE, PING, PONG, RSV1, TEXT, UPGRADE, bomb, close_body, masked};
 
 const HOST: &str = "Host: 127.0.0.1\r\n";
@@ -232,20 +233,22 @@ fn abrupt_ends() {
 #[test]
 fn a_handshake_has_a_deadline() {
     let server = Server::start(&["--handshake-timeout", "1s"]);
-    let start = Instant::now();
-    let mut dripping = TestClient::connect(server.address);
-    let mut writer = dripping.second();
-    // A byte now and then keeps an inactivity timer from ever ringing; the deadline is absolute.
-    let sender = thread::spawn(move || {
-        for byte in UPGRADE.as_bytes().iter().take(50) {
-            writer.send(&[*byte]);
-            thread::sleep(Duration::from_millis(100));
-        }
+    timed(|| {
+        let start = Instant::now();
+        let mut dripping = TestClient::connect(server.address);
+        let mut writer = dripping.second();
+        // A byte now and then keeps an inactivity timer from ever ringing; the deadline is absolute.
+        let sender = thread::spawn(move || {
+            for byte in UPGRADE.as_bytes().iter().take(50) {
+                writer.send(&[*byte]);
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        dripping.expect_end();
+        let elapsed = start.elapsed();
+        assert!(elapsed > Duration::from_millis(900) && elapsed < Duration::from_secs(4), "{elapsed:?}");
+        sender.join().unwrap();
     });
-    dripping.expect_end();
-    let elapsed = start.elapsed();
-    assert!(elapsed > Duration::from_millis(900) && elapsed < Duration::from_secs(4), "{elapsed:?}");
-    sender.join().unwrap();
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::support::haproxy::Haproxy;
 use crate::support::throng::{Server, finish, run, start_measuring, sum_of, throng};
+use crate::support::timed;
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -177,9 +178,11 @@ fn idle_timeouts_before_servers_are_told() {
     let timeouts = ["timeout client 2s", "timeout server 2s", "timeout tunnel 2s"];
     let Some(proxy) = Haproxy::start("an idle timeout", &timeouts, &[], &[server.address]) else { return };
     for flags in ["idle --clients 40 --connect-rate 100 -d 5s", "echo --clients 30 --interval 4s -d 7s"] {
-        let (cause, silence, outcome) = lost(&format!("ws://{}/", proxy.address), flags);
-        assert_eq!(cause["key"], "server.idle_timeout", "{outcome}");
-        let after_ms = cause["after_ms"].as_f64().unwrap();
-        assert!((1_900.0..2_500.0).contains(&after_ms) && silence["count"] == cause["of"], "{outcome}");
+        timed(|| {
+            let (cause, silence, outcome) = lost(&format!("ws://{}/", proxy.address), flags);
+            assert_eq!(cause["key"], "server.idle_timeout", "{outcome}");
+            let after_ms = cause["after_ms"].as_f64().unwrap();
+            assert!((1_900.0..2_500.0).contains(&after_ms) && silence["count"] == cause["of"], "{outcome}");
+        });
     }
 }
