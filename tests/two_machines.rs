@@ -9,10 +9,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::arena::Arena;
-use crate::support::fleet::Bus;
+use crate::support::fleet::{Bus, messages_taken_in};
 use crate::support::process::Process;
 use crate::support::throng::{finish, run, throng};
-use crate::support::wait_until;
+use crate::support::{REACTS_WITHIN, START_MAX, free_address, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 /// How long the remains of a lost coordinator or agent may last: its lease of 3 s, the server's grace of 2 s, and a
@@ -25,7 +25,7 @@ fn agent(bus: &Bus, arena: &Arena, name: &str, address: &str) -> Process {
         ["--role", "target", "--name", name, "--advertise", address, "--targets-dir", &arena.targets()];
     let agent = bus.agent(&flags);
     let is_there = || bus.list().lines().any(|line| line.starts_with(name) && line.contains(" free"));
-    assert!(wait_until(Duration::from_secs(20), is_there), "{}", bus.list());
+    assert!(wait_until(START_MAX, is_there), "{}", bus.list());
     agent
 }
 
@@ -98,11 +98,13 @@ fn agent_servers_are_measured_like_local_ones() {
 
 #[test]
 fn nobody_has_to_wait_for_a_target_agent() {
-    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
+    let told_at = free_address();
+    let Some(bus) = Bus::start_with("", &["-m", &told_at.port().to_string()]) else { return };
+    let arena = Arena::echoing_for(1);
     let process = Process::start(&mut shootout(&bus, &arena, "nobody", &["--fleet-wait", "60s"]));
-    thread::sleep(Duration::from_secs(2));
+    assert!(wait_until(START_MAX, || messages_taken_in(told_at) >= 2), "it calls nobody");
     assert!(process.signal(Signal::INT), "it does not wait");
-    let outcome = finish(process, Duration::from_secs(20));
+    let outcome = finish(process, REACTS_WITHIN);
     assert_eq!(outcome.code, Some(130), "{outcome}");
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use net::affinity;
 use rustix::process::Signal;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{OTHERS_PERCENT_MAX, others_percent};
 use crate::support::cases::check_all;
 use crate::support::process::Process;
-use crate::support::throng::{Outcome, Server, finish, run, throng};
+use crate::support::throng::{Outcome, Server, finish, run, start_measuring, throng};
 use crate::support::{alone, retry, skip};
 use claims::{Claim, Slack, Truth};
 use rows::{Length, Meddling, Row, rows};
@@ -126,17 +126,21 @@ fn attempt(row: &Row, more_ms: f64) -> Proof {
 
 /// Runs the load of the row, and does to it what the row wants done.
 fn meddle(row: &Row, server: &Server) -> Outcome {
-    let mut generator = Process::start(&mut generator(server, &row.load));
+    let mut command = generator(server, &row.load);
+    let mut generator = match row.meddling {
+        Meddling::StopGenerator => start_measuring(&mut command),
+        _ => Process::start(&mut command),
+    };
     match row.meddling {
         Meddling::Nothing => {}
         Meddling::StopGenerator => {
-            thread::sleep(Duration::from_millis(1_500));
             assert!(generator.signal(Signal::STOP));
             thread::sleep(Duration::from_millis(1_050));
             assert!(generator.signal(Signal::CONT));
         }
         Meddling::ThrottleServer => {
-            while generator.wait(Duration::ZERO).is_none() {
+            let start = Instant::now();
+            while generator.wait(Duration::ZERO).is_none() && start.elapsed() < RUN_MAX {
                 server.process.signal(Signal::STOP);
                 thread::sleep(Duration::from_millis(90));
                 server.process.signal(Signal::CONT);
