@@ -11,7 +11,7 @@ use crate::support::fleet::Bus;
 use crate::support::operator::Operator;
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, run, throng};
-use crate::support::wait_until;
+use crate::support::{REACTS_WITHIN, START_MAX, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// The text that must not be seen.
@@ -85,7 +85,7 @@ fn credentials_files_open_signed_buses() {
     let _agent = Process::start(throng(["agent", "--nats", &bus.url]).args(flags));
     let list = |flags: &[&str]| run(throng(["fleet", "list", "--nats", &bus.url]).args(flags), RUN_MAX);
     let is_there = || list(&["--creds", &creds]).stdout.contains("  free");
-    assert!(wait_until(Duration::from_secs(20), is_there), "{}", list(&["--creds", &creds]));
+    assert!(wait_until(START_MAX, is_there), "{}", list(&["--creds", &creds]));
     let let_in = echo(&[&bus.url, "--creds", &creds], &Server::start(&[]));
     let_in.assert_held();
     assert_eq!(let_in.json()["steps"][0]["counts"]["received"], 40, "{let_in}");
@@ -109,7 +109,7 @@ fn shootouts_keep_passwords_out_of_arguments() {
     agent.args(["--advertise", "127.0.0.29", "--targets-dir", &arena.targets()]).env(variable, &bus.url);
     let _agent = Process::start(&mut agent);
     let is_there = || bus.list().lines().any(|line| line.starts_with("vault") && line.contains(" free"));
-    assert!(wait_until(Duration::from_secs(20), is_there), "{}", bus.list());
+    assert!(wait_until(START_MAX, is_there), "{}", bus.list());
     // Whoever writes the password on the command line has it there; what that starts must not.
     let mut shootout =
         throng(["shootout", "tiny", "--target-agent", "vault", "--nats", &bus.url, "--out", "kept"]);
@@ -153,7 +153,7 @@ fn agents_name_the_flag_to_allow_more() {
     refuses("wss://127.0.0.1:*,10.0.0.0/8:*", &[], &format!("ws://127.0.0.1:{port}"));
     // A socket of the machine, such as a container engine's, is nothing that a network's name allows.
     refuses("*:*", &["--socket", &socket], &format!("unix:{socket}"));
-    assert!(wait_until(Duration::from_secs(10), || bus.list().starts_with("no agents")), "{}", bus.list());
+    assert!(wait_until(REACTS_WITHIN, || bus.list().starts_with("no agents")), "{}", bus.list());
     let unix = format!("unix:{socket}");
     let _agent = bus.agent(&["--name", "a", "--allow", &format!("ws://localhost:{port}"), "--allow", &unix]);
     bus.await_agents(1);
@@ -177,7 +177,7 @@ fn target_agents_install_only_when_allowed() {
         let flags = [&["--role", "target", "--name", "rack", "--advertise", "127.0.0.28"], flags].concat();
         let _agent = bus.agent(&[&flags[..], &["--targets-dir", &arena.targets()]].concat());
         let is_there = || bus.list().lines().any(|line| line.starts_with("rack") && line.contains(" free"));
-        assert!(wait_until(Duration::from_secs(20), is_there), "{}", bus.list());
+        assert!(wait_until(START_MAX, is_there), "{}", bus.list());
         let mut command = throng(["shootout", "tiny", "--targets", "sh-copy", "--target-agent", "rack"]);
         command.args(["--nats", &bus.url, "--out", out]).current_dir(arena.folder());
         run(&mut command, RUN_MAX)

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use crate::support::fleet::Bus;
 use crate::support::process::Process;
 use crate::support::throng::{Server, run, throng};
-use crate::support::{free_address, skip};
+use crate::support::{START_MAX, free_address, skip};
 
 const KUBERNETES_VALIDATE: &str = "kubernetes-validate==1.37.0";
 
@@ -53,7 +52,7 @@ fn kubernetes_takes_what_we_print_and_ship() {
             "--allow",
             "ws://chat.svc:*",
         ]),
-        Duration::from_secs(10),
+        START_MAX,
     );
     assert_eq!(manifest.code, Some(0), "{manifest}");
     std::fs::write(&printed, &manifest.stdout).unwrap();
@@ -154,19 +153,16 @@ fn fleets_run_over_the_manifests_nats() {
     let flags = ["--nats", &agent, "--nats-ca", &ca, "--name", "a", "--allow", "ws://127.0.0.1:*"];
     let _agent = Process::start(throng(["agent"]).args(flags));
     let server = Server::start(&[]);
-    let load = |login: &str| {
+    let load = |login: &str, wait: &str| {
         let mut command = throng(["echo", &server.url(), "--clients", "2", "-s", "20", "--format", "json"]);
-        run(
-            command.args(["--fleet", &url(login), "--nats-ca", &ca, "--fleet-wait", "5s"]),
-            Duration::from_secs(60),
-        )
+        run(command.args(["--fleet", &url(login), "--nats-ca", &ca, "--fleet-wait", wait]), 2 * START_MAX)
     };
-    let outcome = load("coordinator:of-coordinator");
+    let outcome = load("coordinator:of-coordinator", "60s"); // in which the agent may start
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(outcome.json()["steps"][0]["counts"]["received"], 20, "{outcome}");
     // An agent's password is no coordinator's.
-    assert_eq!(load("agent:of-agent").code, Some(6));
-    load("coordinator:of-agent").assert_failed(6, "generator.start_workers.denied", &[]);
+    assert_eq!(load("agent:of-agent", "5s").code, Some(6));
+    load("coordinator:of-agent", "5s").assert_failed(6, "generator.start_workers.denied", &[]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::support::black_hole::BlackHole;
 use crate::support::endpoint::{Request, endpoint};
 use crate::support::process::Process;
 use crate::support::throng::{ANY_PACE, Server, finish, run, throng};
-use crate::support::{free_address, wait_until};
+use crate::support::{REACTS_WITHIN, free_address, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 
@@ -111,6 +111,7 @@ fn silent_collectors_delay_no_results() {
 
 fn get(address: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(REACTS_WITHIN)).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;

@@ -172,7 +172,7 @@ fn moves_to_the_others_need_no_answer() {
     let flags =
         "--clients 40 --room-size 8 --rate 400 --duration 2s --limit delivery.p99<=10s --limit p95<=10s";
     let outcome = app.run("broadcast", "/?room={room}", flags);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
     assert_eq!((of("sent"), of("received")), (app.counted("said"), app.counted("sent")), "{outcome}");
@@ -181,7 +181,6 @@ fn moves_to_the_others_need_no_answer() {
     assert_eq!(step["delivery"]["count"], of("received"), "{outcome}");
     assert_eq!(step["completion"]["count"], of("sent"), "{outcome}");
     assert!(step.get("rtt").is_none() && step.get("errors").is_none(), "{outcome}");
-    assert!(step["rates"]["achieved_per_s"].as_f64().unwrap() > 390.0, "{outcome}");
     let limits = step["limits"].as_array().unwrap();
     assert!(limits.len() == 2 && limits.iter().all(|limit| limit["passed"] == true), "{outcome}");
 }

@@ -13,7 +13,7 @@ use crate::support::fleet::{Bus, connections_to};
 use crate::support::peer::{Content, Down, Heard, Packet, Peer};
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng};
-use crate::support::wait_until;
+use crate::support::{REACTS_WITHIN, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// The offset of the number that is signed with a packet.
@@ -139,7 +139,7 @@ fn foreign_messages_in_a_run_are_ignored() {
     let ended = finish(process, RUN_MAX);
     assert_eq!(ended.code, Some(6), "{ended}");
     drop(open);
-    assert!(wait_until(Duration::from_secs(10), || bus.list().starts_with("no agents")), "{}", bus.list());
+    assert!(wait_until(REACTS_WITHIN, || bus.list().starts_with("no agents")), "{}", bus.list());
 
     let _agent = key.agent(&bus);
     let peer = Peer::at(bus.address(), &["throng.agent.>"]);

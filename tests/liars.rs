@@ -19,7 +19,7 @@ use crate::support::fleet::Bus;
 use crate::support::peer::{Content, Down, Packet, Up};
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, finding, finish, run, sum_of, throng};
-use crate::support::wait_until;
+use crate::support::{REACTS_WITHIN, wait_until};
 
 /// A run of two seconds ends within this, whatever the liar does: 15 s of nothing from it while its clients
 /// connect, as long while they send, and for its books, and a busy machine. A genuine agent behind a liar
@@ -68,7 +68,7 @@ impl Stage {
     /// The agent that was lied to is free in time, and does what it is asked.
     fn assert_is_as_before(&mut self, what: &str) {
         let is_free = || self.back.list().contains("  free");
-        assert!(wait_until(Duration::from_secs(20), is_free), "{what}: {}", self.back.list());
+        assert!(wait_until(REACTS_WITHIN, is_free), "{what}: {}", self.back.list());
         let outcome = run(&mut self.echo(&self.back, "--agents 1"), RUN_MAX);
         assert_eq!(
             (outcome.code, sum_of(&outcome.json(), "received")),

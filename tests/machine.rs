@@ -18,7 +18,7 @@ use crate::support::process::Process;
 use crate::support::throng::{
     Server, caveat, echo, errors_of, finding, finish, run, start_measuring, sum_of, throng, under,
 };
-use crate::support::{skip, wait_until};
+use crate::support::{REACTS_WITHIN, skip, wait_until};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(20);
@@ -302,6 +302,7 @@ fn servers_out_of_files_say_so() {
     let limited = |serve: Command| under("prlimit", &["--nofile=48:48", "--"], &serve);
     let server = Server::start_as(&["--threads", "1"], limited);
     let mut scraper = TcpStream::connect(server.address).unwrap();
+    scraper.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
     let mut metrics = || {
         scraper.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         let mut answer = String::new();
@@ -321,7 +322,7 @@ fn servers_out_of_files_say_so() {
     assert!(!metrics().contains("too_many_files"));
     let clients: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     let is_shown = || metrics().contains("throng_serve_errors_total{kind=\"too_many_files\"}");
-    assert!(wait_until(Duration::from_secs(20), is_shown), "the metrics do not show it");
+    assert!(wait_until(REACTS_WITHIN, is_shown), "the metrics do not show it");
     drop(clients);
     drop(TestClient::upgrade(server.address));
     let (_, stderr) = server.process.into_output();

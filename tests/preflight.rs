@@ -1,7 +1,7 @@
 //! One client tries first: what would stop all of them is one line, exit code 1, and nothing is kept.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rcgen::{CertificateParams, KeyPair};
 use rustix::process::Signal;
@@ -12,7 +12,7 @@ use crate::support::free_address;
 use crate::support::hostile::{HostileServer, Peer};
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
-use crate::support::wait_until;
+use crate::support::{REACTS_WITHIN, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 
@@ -235,17 +235,15 @@ fn the_client_that_tries_is_in_no_figure() {
 fn interrupts_end_it_at_once() {
     let server = HostileServer::start(|peer| peer.request().hold());
     let folder = tempfile::tempdir().unwrap();
-    let mut echo = throng(["echo", &server.url(), "--connect-timeout", "30s", "--clients", "5"]);
+    let mut echo = throng(["echo", &server.url(), "--connect-timeout", "60s", "--clients", "5"]);
     echo.args(["--format", "json", "--out"])
         .arg(folder.path())
         .arg("--store")
         .arg(folder.path().join("runs.db"));
     let run = Process::start(&mut echo);
     assert!(wait_until(RUN_MAX, || connections_to(server.address) > 0), "nobody tries");
-    let begun = Instant::now();
     run.signal(Signal::INT);
-    let outcome = finish(run, RUN_MAX);
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}\n{outcome}", begun.elapsed());
+    let outcome = finish(run, REACTS_WITHIN);
     outcome.assert_failed(130, "interrupted", &[]);
     assert_eq!(outcome.stderr.lines().count(), 1, "{outcome}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is kept");

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::process::Process;
 use crate::support::throng::{ANY_PACE, Outcome, Server, caveat, finding, finish, run, throng};
-use crate::support::wait_until;
+use crate::support::{REACTS_WITHIN, START_MAX, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// The file of a walk's live lines, beside its results.
@@ -36,10 +36,10 @@ fn kept(dir: &Path) -> Vec<Value> {
 fn cut_short(server: &Server, dir: &Path, signal: Signal, more: &[&str]) -> Value {
     let mut process = Process::start(&mut walk(server, dir, more));
     let has_two = || kept(dir).first().is_some_and(|run| run["resume_after"].as_u64() >= Some(2));
-    assert!(wait_until(Duration::from_secs(30), has_two), "no second step");
+    assert!(wait_until(START_MAX, has_two), "no second step");
     std::thread::sleep(Duration::from_millis(300));
     process.signal(signal);
-    assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
+    assert!(process.wait(REACTS_WITHIN).is_some(), "it goes on");
     let left = kept(dir).remove(0);
     assert!([2, 3].contains(&whole_steps(&left)), "{left}");
     left
@@ -162,9 +162,9 @@ fn steps_are_stored_before_the_next() {
         };
         let mut process = Process::start(&mut command);
         let steps = || listed().first().and_then(|row| row["steps"].as_u64()).unwrap_or_default();
-        assert!(wait_until(Duration::from_secs(30), || steps() >= 2), "two steps, and no store has them");
+        assert!(wait_until(START_MAX, || steps() >= 2), "two steps, and no store has them");
         process.signal(Signal::KILL);
-        assert!(process.wait(Duration::from_secs(20)).is_some(), "it goes on");
+        assert!(process.wait(REACTS_WITHIN).is_some(), "it goes on");
         let row = listed().remove(0);
         assert!(row["steps"].as_u64().is_some_and(|steps| (2..6).contains(&steps)), "{row}");
         assert_eq!((&row["trusted"], &row["ended"]), (&false.into(), &false.into()), "{row}");
@@ -187,7 +187,7 @@ fn other_runs_are_left_alone() {
     let dir = &made.path().join("soak");
     // Nothing to go on with: it begins. It is under way: nobody else goes on with it.
     let first = Process::start(&mut walk(&server, dir, &["--resume"]));
-    assert!(wait_until(Duration::from_secs(30), || dir.exists() && !kept(dir).is_empty()), "no first step");
+    assert!(wait_until(START_MAX, || dir.exists() && !kept(dir).is_empty()), "no first step");
     let second = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
     assert!(second.code == Some(2) && second.stderr.contains("--resume: "), "{second}");
     // Nor does one begin that could be gone on with while it is under way.

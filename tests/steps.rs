@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::process::Process;
 use crate::support::skip;
 use crate::support::throng::{Server, echo, finish, run, throng, under};
-use crate::support::wait_until;
+use crate::support::{START_MAX, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(120);
 const STEPS: usize = 1_000;
@@ -69,7 +69,7 @@ fn steps_are_appended_to_existing_files() {
         let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
         files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "json"))
     };
-    assert!(wait_until(Duration::from_secs(30), || results().is_some()), "no first step");
+    assert!(wait_until(START_MAX, || results().is_some()), "no first step");
     let path = results().unwrap();
     let first = fs::metadata(&path).unwrap().ino();
     let outcome = finish(process, RUN_MAX);

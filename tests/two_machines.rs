@@ -132,7 +132,7 @@ fn killed_loaders_are_not_the_servers_fault() {
     command.args(["--fleet", &bus.url, "--fleet-wait", "0s"]).current_dir(arena.folder());
     let process = Process::start(&mut command);
     let is_busy = || bus.list().lines().any(|line| line.starts_with("doomed") && line.contains("run "));
-    assert!(wait_until(Duration::from_secs(30), is_busy), "no load");
+    assert!(wait_until(START_MAX, is_busy), "no load");
     // It is claimed first, and loads for long.
     thread::sleep(Duration::from_secs(3));
     doomed.signal(Signal::KILL);
@@ -150,7 +150,7 @@ fn killed_agents_leave_no_server() {
     let process = Process::start(&mut shootout(&bus, &arena, "doomed", &flags));
     // Before it is kept, the server is being checked, by several connections, too.
     let is_loaded = || arena.path("kept/cells.jsonl").exists() && connections_to([127, 0, 0, 23]) >= 4;
-    assert!(wait_until(Duration::from_secs(30), is_loaded), "no load");
+    assert!(wait_until(START_MAX, is_loaded), "no load");
     doomed.signal(Signal::KILL);
     let outcome = finish(process, RUN_MAX);
     assert_eq!(outcome.code, Some(1), "there is nothing of it\n{outcome}");
@@ -168,7 +168,7 @@ fn killed_coordinators_leave_no_server() {
     let _agent = agent(&bus, &arena, "rack", "127.0.0.24");
     let flags = ["--targets", "throng"];
     let coordinator = Process::start(&mut shootout(&bus, &arena, "rack", &flags));
-    assert!(wait_until(Duration::from_secs(30), || connections_to([127, 0, 0, 24]) >= 4), "no load");
+    assert!(wait_until(START_MAX, || connections_to([127, 0, 0, 24]) >= 4), "no load");
     assert!(bus.list().contains("servers at 127.0.0.24  run "), "{}", bus.list());
     let second =
         run(&mut shootout(&bus, &arena, "rack", &["--fleet-wait", "0s", "--out", "second"]), RUN_MAX);

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::process::Process;
 use crate::support::throng::{Server, finish, run, throng, under};
-use crate::support::{skip, wait_until};
+use crate::support::{REACTS_WITHIN, skip, wait_until};
 
 /// Many short steps, and ten seconds of patience, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -79,7 +79,7 @@ fn stopped_stdout_readers_delay_no_step() {
     assert!(wait_until(RUN_MAX, || kept(&store) == (12, true)), "it waits for a reader: {:?}", kept(&store));
     assert!(run.wait(Duration::from_secs(1)).is_none(), "what was asked for is not read yet");
     run.signal(Signal::INT);
-    let status = run.wait(Duration::from_secs(3)).expect("one interrupt is enough");
+    let status = run.wait(REACTS_WITHIN).expect("one interrupt is enough");
     assert_eq!(status.code(), INTERRUPTED);
     drop(run);
     // Who reads late has all of it.
