@@ -131,13 +131,12 @@ impl Bus {
         heard
     }
 
-    /// Publishes anything, in NATS' own protocol.
+    /// Publishes anything, in NATS' own protocol; when it returns, NATS has passed it on.
     pub fn publish(&self, subject: &str, bytes: &[u8]) {
         let mut stream = self.connect();
         let head = format!("PUB {subject} {}\r\n", bytes.len());
         stream.write_all(&[head.as_bytes(), bytes, b"\r\nPING\r\n"].concat()).unwrap();
-        let mut line = String::new();
-        let _ = BufReader::new(stream).read_line(&mut line);
+        await_pong(&mut BufReader::new(stream));
     }
 
     /// Publishes a question, and waits for the first answer.
@@ -145,7 +144,6 @@ impl Bus {
         let mut stream = self.connect();
         let head = format!("SUB inbox.of.test 1\r\nPUB {subject} inbox.of.test {}\r\n", question.len());
         stream.write_all(&[head.as_bytes(), question, b"\r\n"].concat()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut reader = BufReader::new(stream);
         next_message(&mut reader).expect("an answer").2
     }
@@ -162,11 +160,8 @@ impl Bus {
         let mut stream = self.connect();
         stream.write_all(b"SUB throng.call 1\r\nPING\r\n").unwrap();
         let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("PONG") {
-            line.clear();
-            assert!(reader.read_line(&mut line).unwrap() > 0, "NATS has gone");
-        }
+        await_pong(&mut reader);
+        stream.set_read_timeout(None).unwrap();
         let stand = Stand(stream.try_clone().unwrap());
         std::thread::spawn(move || {
             while let Some((_, reply, _)) = next_message(&mut reader) {
@@ -181,6 +176,7 @@ impl Bus {
 
     fn connect(&self) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
         stream.write_all(b"CONNECT {\"verbose\":false}\r\n").unwrap();
         stream
     }
@@ -192,6 +188,15 @@ pub struct Stand(TcpStream);
 impl Drop for Stand {
     fn drop(&mut self) {
         let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+/// Waits for the answer to a PING: what the connection said before it has been handled.
+fn await_pong(reader: &mut impl BufRead) {
+    let mut line = String::new();
+    while !line.starts_with("PONG") {
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "NATS has gone");
     }
 }
 

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use engine::Report;
 use serde::{Deserialize, Serialize};
 
+use super::REACTS_WITHIN;
+
 /// A message as it was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
@@ -44,7 +46,9 @@ impl Peer {
         }
         stream.write_all(b"PING\r\n").unwrap();
         let (mut reader, mut writer) = (Reader::of(stream.try_clone().unwrap()), stream.try_clone().unwrap());
+        stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
         assert!(reader.until_pong(), "NATS has gone");
+        stream.set_read_timeout(None).unwrap();
         thread::spawn(move || {
             while let Some(line) = reader.line() {
                 if line == "PING" {
