@@ -25,7 +25,8 @@ fn measure(verb: &str, flags: &str, server: &Server, marker: &str) -> Outcome {
     command.args(["--out", &at("out"), "--store", &at("runs.db"), "--events", &at("events.parquet")]);
     command.args(["--stream", &at("stream.jsonl")]).env("XDG_DATA_HOME", folder.path());
     let process = Process::start(&mut command);
-    let spy = Spy::on(marker, Some(process.pid()));
+    let spy = Spy::on(marker, process.pid());
+    spy.await_children(2, "child-agent");
     let outcome = finish(process, RUN_MAX);
     assert_eq!(spy.seen(), [""; 0], "argument lists");
     assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
@@ -41,12 +42,12 @@ fn measure(verb: &str, flags: &str, server: &Server, marker: &str) -> Outcome {
 fn no_verb_lets_a_secret_out() {
     let server = Server::start(&["--threads", "1"]);
     for (verb, flags) in [
-        ("echo", "--clients 4 --interval 50ms --duration 300ms"),
-        ("broadcast", "--protocol json --clients 4 -c 1 -s 20"),
-        ("saturate", "--protocol json --levels 2 --duration 200ms --max-rate 20"),
-        ("idle", "--clients 4 --duration 300ms"),
+        ("echo", "--clients 4 --interval 50ms --duration 1s"),
+        ("broadcast", "--protocol json --clients 4 --rate 20 --duration 1s"),
+        ("saturate", "--protocol json --levels 2 --duration 500ms --max-rate 20"),
+        ("idle", "--clients 4 --duration 1s"),
         ("storm", "--clients 4 --lead 200ms --duration 500ms --interval 50ms --window 50ms"),
-        ("http", "--connections 2 --duration 300ms"),
+        ("http", "--connections 2 --duration 1s"),
     ] {
         measure(verb, flags, &server, &format!("marker-{verb}-5f3b"));
     }
@@ -112,7 +113,7 @@ fn environment_and_files_hide_arguments() {
     command.args(["--token", "env:THE_TOKEN", "--token-in", "header:X-Token", "--format", "json"]);
     command.args(["-H", &format!("X-Api-Key: Key file:{}", file.path().display())]);
     let process = Process::start(&mut command);
-    let spy = Spy::on(marker, None);
+    let spy = Spy::on(marker, process.pid());
     let outcome = finish(process, RUN_MAX);
     assert_eq!(spy.seen(), [""; 0], "argument lists");
     for said in ["-token", "-query", "-file"].map(|kind| format!("{marker}{kind}")) {
@@ -173,7 +174,7 @@ fn identities_are_told_to_the_server_alone() {
         command.args(["--out", &at("out"), "--store", &at("runs.db"), "--stream", &at("stream.jsonl")]);
         command.env("THE_KEY", format!("{marker}-key")).env("XDG_DATA_HOME", folder.path());
         let process = Process::start(&mut command);
-        let spy = Spy::on(marker, Some(process.pid()));
+        let spy = Spy::on(marker, process.pid());
         let outcome = finish(process, RUN_MAX);
         assert_eq!(spy.seen(), [""; 0], "argument lists");
         assert!(is_there == (outcome.code == Some(0)), "{flags}: {outcome}");

@@ -1,34 +1,34 @@
 //! Messages between processes of throng, over a pipe, a bus or a page, give no secret away either.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
-use std::process::Command;
-use std::thread;
+use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::support;
 use crate::support::arena::{Arena, SERVE, tiny_suite};
 use crate::support::fleet::Bus;
+use crate::support::peer::{Heard, Peer};
 use crate::support::process::Process;
 use crate::support::spy::{Spy, assert_no_marker, contains, search, secrets_of};
 use crate::support::throng::{Server, finish, run, throng};
-use crate::support::{free_address, is_listening, wait_until};
+use crate::support::{START_MAX, free_address, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 
 #[test]
 fn shootouts_hand_secrets_over_a_pipe() {
     let marker = "marker-shootout-6a90";
-    let flags = r#"clients = 2, duration = "300ms", token = "env:THE_TOKEN", token-in = "query:ticket""#;
+    let flags = r#"clients = 2, duration = "1s", token = "env:THE_TOKEN", token-in = "query:ticket""#;
     let suite = tiny_suite(1, flags, &["rtt.p50"]);
     let arena = Arena::new(&suite, SERVE);
     let mut command = throng(["shootout", "tiny", "--targets", "sh-copy", "--out", "kept"]);
     // What the target runs has an environment of its own: that of the shootout has the token.
     command.env("THE_TOKEN", marker).env("XDG_DATA_HOME", arena.path("data")).current_dir(arena.folder());
     let process = Process::start(&mut command);
-    let spy = Spy::on(marker, None);
+    let spy = Spy::on(marker, process.pid());
+    spy.await_children(1, "from-stdin");
     let outcome = finish(process, RUN_MAX);
     assert_eq!(spy.seen(), [""; 0], "argument lists");
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -42,35 +42,6 @@ fn shootouts_hand_secrets_over_a_pipe() {
     assert!(refused.stderr.contains("env:NAME"), "{refused}");
 }
 
-/// All messages on the bus from now on, each with its subject, as NATS' own protocol has them.
-fn listen(bus: &Bus) -> impl Iterator<Item = (String, Vec<u8>)> + use<> {
-    let mut stream = TcpStream::connect(bus.url.strip_prefix("nats://").unwrap()).unwrap();
-    stream.write_all(b"CONNECT {\"verbose\":false}\r\nSUB > 1\r\nPING\r\n").unwrap();
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    while !line.starts_with("PONG") {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-    }
-    reader.get_ref().set_read_timeout(Some(RUN_MAX)).unwrap();
-    std::iter::from_fn(move || {
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line).ok().filter(|&bytes| bytes > 0)?;
-            let words: Vec<&str> = line.split_whitespace().collect();
-            match words.first().copied().unwrap_or_default() {
-                "MSG" => {
-                    let mut payload = vec![0; words.last()?.parse().ok()?];
-                    reader.read_exact(&mut payload).ok()?;
-                    return Some((words[1].to_owned(), payload));
-                }
-                "PING" => reader.get_ref().write_all(b"PONG\r\n").ok()?,
-                _ => {}
-            }
-        }
-    })
-}
-
 #[test]
 fn listeners_at_the_bus_hear_no_secret() {
     let marker = "marker-bus-3be8";
@@ -78,27 +49,27 @@ fn listeners_at_the_bus_hear_no_secret() {
     let server = Server::start(&["--threads", "1"]);
     let agent = bus.agent(&["--name", "a", "--threads", "1"]);
     bus.await_agents(1);
-    let messages = listen(&bus);
-    let heard = thread::spawn(move || messages.collect::<Vec<_>>());
+    let (sender, heard) = mpsc::channel();
+    let _listener = Peer::join(bus.address(), &[">"], sender, |heard| heard);
     let folder = tempfile::tempdir().unwrap();
     let [url, secrets @ ..] = secrets_of(server.address, marker);
     let mut command = throng(["echo", &format!("ws{url}"), "--fleet", &bus.url, "--clients", "2"]);
     command.args(secrets).args(["--interval", "50ms", "--duration", "500ms", "--out"]).arg(folder.path());
     let process = Process::start(command.env("XDG_DATA_HOME", folder.path()));
-    let spy = Spy::on(marker, Some(process.pid()));
+    let spy = Spy::on(marker, process.pid());
     let outcome = finish(process, RUN_MAX);
     assert_eq!(spy.seen(), [""; 0], "argument lists");
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_no_marker(&outcome, folder.path(), marker);
     let (_, said) = agent.into_output();
     assert!(!said.contains(marker), "{said}");
-    drop(bus); // and with it what is heard
-    let heard = heard.join().unwrap();
-    let with_it = heard.iter().filter(|(_, payload)| contains(payload, marker));
-    let subjects: Vec<&str> = with_it.map(|(subject, _)| subject.as_str()).collect();
+    drop(bus); // which is the end of what is heard
+    let heard: Vec<Heard> = heard.iter().collect();
+    let with_it = heard.iter().filter(|heard| contains(&heard.bytes, marker));
+    let subjects: Vec<&str> = with_it.map(|heard| heard.subject.as_str()).collect();
     assert_eq!(subjects, [""; 0], "of {} messages", heard.len());
     let is_order = |subject: &str| subject.starts_with("throng.agent.") && subject.ends_with(".down");
-    assert!(heard.iter().any(|(subject, _)| is_order(subject)), "the plan was among them");
+    assert!(heard.iter().any(|heard| is_order(&heard.subject)), "the plan was among them");
 }
 
 #[test]
@@ -109,12 +80,12 @@ fn child_processes_know_no_cluster_credentials() {
     let address = free_address();
     let mut serve = throng(["serve", "--processes", "2", "--threads", "1", "--cluster", &url]);
     let process = Process::start(serve.args(["--listen", &address.to_string()]));
-    let spy = Spy::on(marker, Some(process.pid()));
-    let is_up = wait_until(Duration::from_secs(10), || is_listening(address));
-    thread::sleep(Duration::from_millis(200)); // both processes are there
+    let spy = Spy::on(marker, process.pid());
+    spy.await_children(2, "serve");
+    let process = process.listening_at(address);
     assert_eq!(spy.seen(), [""; 0], "argument lists");
     let (_, said) = process.into_output();
-    assert!(is_up && !said.contains(marker), "{said}");
+    assert!(!said.contains(marker), "{said}");
 }
 
 #[test]
@@ -123,52 +94,46 @@ fn a_page_starts_runs_without_showing_their_secrets() {
     let server = Server::start(&["--threads", "1"]);
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("runs.db");
-    let mut ui = Command::new(support::throng::program());
-    ui.args(["ui", "--store"]).arg(&store).env("XDG_DATA_HOME", folder.path());
-    let mut ui = ui.stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(ui.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let ended = std::panic::catch_unwind(|| {
-        let page = line.trim().strip_prefix("throng ui: http://").expect("its address");
-        let (host, path) = page.split_once('/').unwrap();
-        let ask = |request: &str, cookie: &str, body: &str| {
-            let mut stream = TcpStream::connect(host).unwrap();
-            stream.set_read_timeout(Some(RUN_MAX)).unwrap(); // the store is flushed to a disk that others use
-            let fields = format!(
-                "Host: {host}\r\nOrigin: http://{host}\r\nConnection: close\r\nCookie: {cookie}\r\n\
-                 Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
-                body.len()
-            );
-            stream.write_all(format!("{request} HTTP/1.1\r\n{fields}{body}").as_bytes()).unwrap();
-            let mut answer = String::new();
-            stream
-                .read_to_string(&mut answer)
-                .unwrap_or_else(|error| panic!("{request}: {error}, after {answer:?}"));
-            answer
-        };
-        let welcome = ask(&format!("GET /{path}"), "", "");
-        let cookie = welcome
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("set-cookie: ").map(str::to_owned));
-        let cookie = cookie.unwrap_or_default().split(';').next().unwrap_or_default().to_owned();
-        let url = format!("ws%3A%2F%2Fme%3A{marker}%40{}%2F%3Ftoken%3D{marker}", server.address);
-        let form = format!("verb=echo&url={url}&clients=2&duration=300ms");
-        let spy = Spy::on(marker, None);
-        let started = ask("POST /new", &cookie, &form);
-        assert!(started.starts_with("HTTP/1.1 303"), "{started}");
-        let events = ask("GET /live/1/events", &cookie, "");
-        let pages = ["GET /live/1", "GET /", "GET /runs/last"].map(|request| ask(request, &cookie, ""));
-        assert_eq!(spy.seen(), [""; 0], "argument lists");
-        let preview = ask(&format!("GET /new/command?{form}"), &cookie, "");
-        for answer in pages.iter().chain([&started, &events, &preview]) {
-            assert!(!answer.contains(marker), "{answer}");
-        }
-        assert!(events.contains("\"step\""), "{events}");
-    });
-    let _ = ui.kill();
-    let _ = ui.wait();
-    assert!(search(folder.path(), marker).0.is_empty());
-    if let Err(panic) = ended {
-        std::panic::resume_unwind(panic);
+    let mut ui = throng(["ui", "--store"]);
+    let ui = Process::start(ui.arg(&store).env("XDG_DATA_HOME", folder.path()));
+    assert!(wait_until(START_MAX, || ui.said().contains('\n')), "it does not say where it is");
+    let said = ui.said();
+    let page = said.trim().strip_prefix("throng ui: http://").expect("its address");
+    let (host, path) = page.split_once('/').unwrap();
+    let ask = |request: &str, cookie: &str, body: &str| {
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(RUN_MAX)).unwrap(); // the store is flushed to a disk that others use
+        let fields = format!(
+            "Host: {host}\r\nOrigin: http://{host}\r\nConnection: close\r\nCookie: {cookie}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(format!("{request} HTTP/1.1\r\n{fields}{body}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream
+            .read_to_string(&mut answer)
+            .unwrap_or_else(|error| panic!("{request}: {error}, after {answer:?}"));
+        answer
+    };
+    let welcome = ask(&format!("GET /{path}"), "", "");
+    let cookie = welcome
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("set-cookie: ").map(str::to_owned));
+    let cookie = cookie.unwrap_or_default().split(';').next().unwrap_or_default().to_owned();
+    let url = format!("ws%3A%2F%2Fme%3A{marker}%40{}%2F%3Ftoken%3D{marker}", server.address);
+    let form = format!("verb=echo&url={url}&clients=2&duration=1s");
+    let spy = Spy::on(marker, ui.pid());
+    let started = ask("POST /new", &cookie, &form);
+    assert!(started.starts_with("HTTP/1.1 303"), "{started}");
+    spy.await_children(1, "from-stdin");
+    let events = ask("GET /live/1/events", &cookie, "");
+    let pages = ["GET /live/1", "GET /", "GET /runs/last"].map(|request| ask(request, &cookie, ""));
+    assert_eq!(spy.seen(), [""; 0], "argument lists");
+    let preview = ask(&format!("GET /new/command?{form}"), &cookie, "");
+    for answer in pages.iter().chain([&started, &events, &preview]) {
+        assert!(!answer.contains(marker), "{answer}");
     }
+    assert!(events.contains("\"step\""), "{events}");
+    drop(ui);
+    assert!(search(folder.path(), marker).0.is_empty());
 }

@@ -1,5 +1,6 @@
 //! Looks for a marker wherever something of it could stand: argument lists of processes, files, a server that quotes.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -14,46 +15,94 @@ use rustix::process::Pid;
 use super::throng::Outcome;
 use super::{START_MAX, wait_until};
 
-/// Between two looks at all processes: a child lives longer than that.
+/// Between two looks at all processes.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Reads the argument lists of all processes until it is asked what it saw.
 pub struct Spy {
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<String>>,
+    thread: JoinHandle<()>,
+    looks: Arc<Mutex<Looks>>,
+    root: u32,
+}
+
+/// Processes by their numbers, as they were seen last.
+#[derive(Default)]
+struct Looks {
+    parents: HashMap<u32, u32>,
+    words: HashMap<u32, Vec<u8>>,
+    /// Argument lists that had the marker.
+    marked: Vec<String>,
 }
 
 impl Spy {
-    /// Looks for the marker in the argument list of any process but this one, and what forks from it: until a child has
-    /// become another program, it has the list of its parent.
-    pub fn on(marker: &str, but: Option<Pid>) -> Spy {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let (marker, ended) = (marker.to_owned(), Arc::clone(&is_over));
-        let own = but.map(words_of);
+    /// Looks for the marker in the argument list of any process but this one, and what forks from it: until a
+    /// child has become another program, it has the list of its parent.
+    pub fn on(marker: &str, process: Pid) -> Spy {
+        let (is_over, looks) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Looks::default())));
+        let (marker, own) = (marker.to_owned(), words_of(process));
+        let (ended, shared) = (Arc::clone(&is_over), Arc::clone(&looks));
         let thread = thread::spawn(move || {
-            let mut seen = Vec::new();
             while !ended.load(Ordering::Relaxed) {
                 for process in fs::read_dir("/proc").unwrap().flatten() {
                     let Ok(words) = fs::read(process.path().join("cmdline")) else { continue };
                     // What is read of a process that comes or goes may be cut short.
-                    let is_own = own.as_ref().is_some_and(|own| own.starts_with(&words));
-                    if contains(&words, &marker) && !is_own {
-                        seen.push(String::from_utf8_lossy(&words).replace('\0', " "));
+                    if !own.starts_with(&words) {
+                        shared.lock().unwrap().add(&process.path(), words, &marker);
                     }
                 }
                 thread::sleep(LOOK_INTERVAL);
             }
-            seen.dedup();
-            seen
         });
-        Spy { is_over, thread }
+        Spy { is_over, thread, looks, root: process.as_raw_nonzero().get().unsigned_abs() }
+    }
+
+    /// Waits until as many processes that descend from this one and have the word were looked at.
+    pub fn await_children(&self, number: usize, word: &str) {
+        let looked_at = || self.looks.lock().unwrap().descendants(self.root, word);
+        assert!(wait_until(START_MAX, || looked_at() >= number), "{word}: {} of {number}", looked_at());
     }
 
     /// The argument lists that had it.
     pub fn seen(self) -> Vec<String> {
         self.is_over.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap()
+        self.thread.join().unwrap();
+        let mut marked = std::mem::take(&mut self.looks.lock().unwrap().marked);
+        marked.dedup();
+        marked
     }
+}
+
+impl Looks {
+    /// Adds the process of a folder of `/proc`.
+    fn add(&mut self, folder: &Path, words: Vec<u8>, marker: &str) {
+        if contains(&words, marker) {
+            self.marked.push(String::from_utf8_lossy(&words).replace('\0', " "));
+        }
+        let Some(pid) = folder.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()) else {
+            return;
+        };
+        if self.words.get(&pid) == Some(&words) {
+            return; // its parent is known
+        }
+        if let Some(parent) = parent_in(folder) {
+            self.parents.insert(pid, parent);
+            self.words.insert(pid, words);
+        }
+    }
+
+    fn descendants(&self, root: u32, word: &str) -> usize {
+        let parent = |pid: &u32| self.parents.get(pid).copied();
+        // A number may be another process's by now: no line is longer than there are processes.
+        let above = |pid: &u32| std::iter::successors(parent(pid), parent).take(self.parents.len());
+        let is_below = |pid: &u32| above(pid).any(|above| above == root);
+        self.words.iter().filter(|(pid, words)| contains(words, word) && is_below(*pid)).count()
+    }
+}
+
+fn parent_in(folder: &Path) -> Option<u32> {
+    let status = fs::read_to_string(folder.join("status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 /// The argument list of a process that has just been started: for a moment it has none.
