@@ -16,18 +16,25 @@ others=(
     "strace strace"
     "haproxy haproxy"
     "h2load nghttp2-client"
-    "chromium chromium"
+    "chromium|chromium-browser|google-chrome chromium"
+    "nginx nginx-light"
     "prometheus prometheus"
     "prometheus-pushgateway prometheus-pushgateway"
 )
 
-# Prints the Debian packages of the programs that are not here; each argument is a program and its package.
+# Prints the Debian packages of the programs that are not here; each argument is a program, by any of its names, and its
+# package.
 packages_of_missing() {
-    local program package
+    local names package tool
     for tool in "$@"; do
-        read -r program package <<<"$tool"
-        command -v "$program" >/dev/null || echo "$package"
+        read -r names package <<<"$tool"
+        IFS='|' read -ra names <<<"$names"
+        command -v "${names[@]}" >/dev/null || echo "$package"
     done
+}
+
+install() {
+    apt-get install -q -y --no-install-recommends "$@"
 }
 
 if ! command -v cargo >/dev/null; then
@@ -38,11 +45,17 @@ fi
 [[ ${1-} == build ]] && others=()
 mapfile -t missing < <(packages_of_missing "${compilers[@]}" "${others[@]}")
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
-if ((${#missing[@]} > 0)) && [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
+((${#missing[@]} == 0)) && exit
+if [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
     echo "tools: installing ${missing[*]}"
-    apt-get update -q
-    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
-elif ((${#missing[@]} > 0)); then
+    # A run level of 1 keeps the packages from starting services of their own.
+    export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
+    apt-get update -q || true
+    # One that the archive lacks, such as Chromium on Ubuntu, would keep out all others.
+    install "${missing[@]}" || for package in "${missing[@]}"; do
+        install "$package" || echo "tools: cannot be had: $package" >&2
+    done
+else
     echo "tools: missing: ${missing[*]}" >&2
-    [[ -z $(packages_of_missing "${compilers[@]}") ]]
 fi
+[[ -z $(packages_of_missing "${compilers[@]}") ]]
