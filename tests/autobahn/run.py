@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -38,6 +39,9 @@ CASE_COUNTS = {"full": 517, "quick": 307}
 TIMEOUT_S = {"full": 2700, "quick": 900}
 # It imports half of Twisted first, with less priority than the tests beside it.
 LISTEN_TIMEOUT_S = 120
+# Below those that the kernel gives to connections (`ip_local_port_range`): the tests beside it open thousands before the
+# suite's server has its port. Their own servers begin at 24,000 (tests/support/mod.rs).
+PORTS = range(20_000, 24_000)
 
 
 class Unrunnable(Exception):
@@ -200,8 +204,10 @@ class Process:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    for port in random.sample(PORTS, len(PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise Unrunnable(f"no port of {PORTS.start} to {PORTS.stop} is free")
 
 
 def last_line(text: str) -> str:
