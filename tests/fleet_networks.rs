@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::support::arena::Arena;
 use crate::support::networks::{Member, Networks};
 use crate::support::process::Process;
-use crate::support::throng::{Outcome, finding, finish, run, sum_of};
-use crate::support::wait_until;
+use crate::support::throng::{Outcome, finding, finish, run, start_measuring, sum_of};
+use crate::support::{START_MAX, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 const THRONG: &str = env!("CARGO_BIN_EXE_throng");
@@ -35,12 +35,12 @@ impl World {
         let mut networks = Networks::new()?;
         let [bus, target, coordinator] = ["bus", "target", "coord"].map(|name| networks.add(name));
         let agents: Vec<Member> = AGENTS.into_iter().map(|name| networks.add(name)).collect();
-        let mut processes =
-            vec![Process::start(bus.command("nats-server").args(["-a", &bus.address, "-p", "4222"]))];
         let listen = format!("{}:9000", target.address);
-        processes
-            .push(Process::start(target.command(THRONG).args(["serve", "--listen", &listen]).args(faults)));
-        sleep(Duration::from_secs(1));
+        let mut processes = vec![
+            nats_at(&bus),
+            Process::start(target.command(THRONG).args(["serve", "--listen", &listen]).args(faults)),
+        ];
+        await_listening(&target, ":9000");
         for (agent, name) in agents.iter().zip(AGENTS) {
             let mut command = agent.command(THRONG);
             command.args(["agent", "--nats", &format!("nats://{}:4222", bus.address), "--threads", "1"]);
@@ -63,6 +63,23 @@ impl World {
         command.args(flags.split_ascii_whitespace());
         command
     }
+}
+
+/// NATS, once it listens.
+fn nats_at(bus: &Member) -> Process {
+    let nats = Process::start(bus.command("nats-server").args(["-a", &bus.address, "-p", "4222"]));
+    await_listening(bus, ":4222");
+    nats
+}
+
+fn await_listening(member: &Member, port: &str) {
+    assert!(wait_until(START_MAX, || listeners(member).contains(port)), "{port}: {}", listeners(member));
+}
+
+/// The sockets that listen in a member's network, a line for each.
+fn listeners(member: &Member) -> String {
+    let listed = member.command("ss").args(["-Htln"]).output().expect("ss");
+    String::from_utf8_lossy(&listed.stdout).into_owned()
 }
 
 fn step(outcome: &Outcome) -> Value {
@@ -121,8 +138,7 @@ fn assert_is_sum_of_agents(merged: &Value, log: &Path) {
 fn cut_links_cost_their_agent_alone() {
     let Some(world) = World::new(&[]) else { return };
     let flags = "--clients 40 --interval 100ms --duration 16s --agents 4 --on-agent-loss continue";
-    let process = Process::start(&mut world.load("echo", flags));
-    sleep(Duration::from_secs(5));
+    let process = start_measuring(&mut world.load("echo", flags));
     world.networks.cut(&world.agents[2]);
     sleep(Duration::from_secs(10));
     world.networks.mend(&world.agents[2]);
@@ -149,8 +165,7 @@ fn a_shootout_drives_servers_of_another_network() {
     let (Some(mut networks), arena) = (Networks::new(), Arena::echoing_for(6)) else { return };
     let [bus, target, generator] = ["bus", "target", "load"].map(|name| networks.add(name));
     let url = format!("nats://{}:4222", bus.address);
-    let _bus = Process::start(bus.command("nats-server").args(["-a", &bus.address, "-p", "4222"]));
-    sleep(Duration::from_secs(1));
+    let _bus = nats_at(&bus);
     let targets = arena.targets();
     let flags = ["--role", "target", "--name", "rack", "--targets-dir", &targets];
     let _agent = Process::start(target.command(THRONG).args(["agent", "--nats", &url]).args(flags));
@@ -185,18 +200,17 @@ fn a_shootout_drives_servers_of_another_network() {
     // Cut off in mid-measurement, the one that measures says so, and the other's server is gone by its lease.
     std::fs::rename(arena.path("kept"), arena.path("whole")).unwrap();
     let process = Process::start(&mut shootout("kept"));
-    let listeners = || {
-        let listed = target.command("ss").args(["-Htln"]).output().expect("ss");
-        String::from_utf8_lossy(&listed.stdout).lines().count()
-    };
     let connected = || {
         let listed = target.command("ss").args(["-Htn", "state", "established"]).output().expect("ss");
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         listed.lines().filter(|line| line.contains(&format!(" {}:", generator.address))).count()
     };
-    assert!(wait_until(Duration::from_secs(40), || connected() >= 4), "no load");
+    assert!(wait_until(START_MAX, || connected() >= 4), "no load");
     networks.cut(&target);
-    assert!(wait_until(Duration::from_secs(15), || listeners() == 0), "the server is still there");
+    assert!(
+        wait_until(Duration::from_secs(15), || listeners(&target).is_empty()),
+        "the server is still there"
+    );
     networks.mend(&target);
     let outcome = finish(process, RUN_MAX);
     let lost = ["throng", "sh-copy"].map(|name| arena.trouble("echo", name)["reason"].to_string());
