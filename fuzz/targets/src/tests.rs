@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::panic::catch_unwind;
+use std::panic::{catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
 /// Time for the mutations of each target, once its kept inputs have passed.
 const MUTATING_FOR: Duration = Duration::from_secs(1);
+/// Time for one input, on a busy machine: libFuzzer gives it ten seconds (fuzz/run.py).
+const INPUT_MAX: Duration = Duration::from_secs(60);
 const SEED: u64 = 1;
 const EDITS_MAX: usize = 4;
 const INSERTED_BYTES_MAX: usize = 16;
@@ -50,12 +54,32 @@ fn fuzz_folder() -> PathBuf {
 fn replay(name: &str, run: fn(&[u8])) {
     let kept = kept_inputs(name);
     assert!(!kept.is_empty(), "no inputs in fuzz/corpus/{name}");
-    for input in &kept {
-        check(run, input);
+    watch(move |begin| {
+        for input in &kept {
+            check(run, input, &begin);
+        }
+        let (mut rng, start) = (Rng::with_seed(SEED), Instant::now());
+        while start.elapsed() < MUTATING_FOR {
+            check(run, &mutated(&kept, &mut rng), &begin);
+        }
+    });
+}
+
+/// Runs a replay, which sends each input before it is run. Panics as the replay does, or with an input whose
+/// run does not end.
+fn watch(replay: impl FnOnce(Sender<Vec<u8>>) + Send + 'static) {
+    let (begin, begun) = mpsc::channel();
+    let replay = thread::spawn(move || replay(begin));
+    let mut input = Vec::new();
+    loop {
+        match begun.recv_timeout(INPUT_MAX) {
+            Ok(next) => input = next,
+            Err(RecvTimeoutError::Timeout) => panic!("hangs on b\"{}\"", input.escape_ascii()),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
     }
-    let (mut rng, start) = (Rng::with_seed(SEED), Instant::now());
-    while start.elapsed() < MUTATING_FOR {
-        check(run, &mutated(&kept, &mut rng));
+    if let Err(panic) = replay.join() {
+        resume_unwind(panic);
     }
 }
 
@@ -68,7 +92,9 @@ fn kept_inputs(name: &str) -> Vec<Vec<u8>> {
 }
 
 /// Panics with the input if the target does.
-fn check(run: fn(&[u8]), input: &[u8]) {
+fn check(run: fn(&[u8]), input: &[u8], begin: &Sender<Vec<u8>>) {
+    // Nobody is told once the replay has failed.
+    let _ = begin.send(input.to_owned());
     if catch_unwind(|| run(input)).is_err() {
         panic!("fails on b\"{}\"", input.escape_ascii());
     }
