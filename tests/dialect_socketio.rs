@@ -8,10 +8,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::node::Scripts;
-use crate::support::skip;
 use crate::support::target::{Target, Unavailable, python_of};
 use crate::support::throng::{Server, run, throng};
-use crate::support::{exact, node};
+use crate::support::{REACTS_WITHIN, exact, node, skip};
 
 const TRANSPORTS: [&str; 3] = ["websocket", "polling", "upgrade"];
 
@@ -109,6 +108,7 @@ fn drive(url: &str, eio: &str) {
 fn bodies_may_have_the_handshakes_size() {
     let server = Server::start(&["--socketio-max-payload", "4000000"]);
     let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
     let path = "/socket.io/?EIO=4&transport=polling";
     let mut ask = |request: String| {
         stream.write_all(request.as_bytes()).unwrap();

@@ -16,7 +16,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
-use crate::support::{free_address, skip};
+use crate::support::{REACTS_WITHIN, free_address, skip};
 
 const WITHIN: Duration = Duration::from_secs(120);
 const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
@@ -53,6 +53,7 @@ fn assert_all(address: SocketAddr, clients: u64, per_room: u64) -> Outcome {
 /// Events that the server has written to streams.
 fn told(address: SocketAddr) -> u64 {
     let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
     stream.write_all(b"GET /told HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

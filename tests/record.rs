@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, finish, run, throng};
-use crate::support::wait_until;
+use crate::support::{REACTS_WITHIN, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(30);
 
@@ -95,6 +95,7 @@ fn session_without_sockets_keeps_its_har() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = record(&folder, &[&url, "--name", "mine", "--out", "."], |address| {
         let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
         write!(stream, "GET /start HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

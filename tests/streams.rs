@@ -11,7 +11,7 @@ use crate::support::hostile::{HostileServer, Peer};
 use crate::support::process::Process;
 use crate::support::requests::RUN_MAX;
 use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
-use crate::support::{free_address, skip, timed};
+use crate::support::{REACTS_WITHIN, free_address, skip, timed};
 
 /// A server's behaviour, and how it does it.
 type Case = (&'static str, fn(&mut Peer));
@@ -158,6 +158,7 @@ fn faults_in_nodes_journal_are_found() {
 /// Journal of Node: faults planted so far, and how long its first events took.
 pub(crate) fn journal(address: SocketAddr) -> Value {
     let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
     stream.write_all(b"GET /journal HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

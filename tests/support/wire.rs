@@ -3,8 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
-use super::skip;
+use super::{START_MAX, skip};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/wire.py");
 
@@ -44,9 +46,15 @@ impl Wire {
         carrier.arg(SCRIPT).args(&self.namespaces).args([loss_percent.to_string(), mbits_per_s.to_string()]);
         let carrier = carrier.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let carrier = self.carrier.insert(carrier.map_err(|error| format!("python3: {error}"))?);
-        let mut line = String::new();
-        let _ = BufReader::new(carrier.stdout.take().expect("piped")).read_line(&mut line);
-        if line != "up\n" {
+        let mut stdout = BufReader::new(carrier.stdout.take().expect("piped"));
+        let (sender, line) = mpsc::channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            let _ = stdout.read_line(&mut line);
+            let _ = sender.send(line);
+        });
+        if line.recv_timeout(START_MAX).as_deref() != Ok("up\n") {
+            let _ = carrier.kill();
             let said = std::io::read_to_string(carrier.stderr.take().expect("piped")).unwrap_or_default();
             return Err(said.lines().last().unwrap_or("it does not come up").to_owned());
         }
