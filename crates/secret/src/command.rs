@@ -9,9 +9,12 @@ use crate::secret::Secret;
 const SECRET_FLAGS: [&str; 3] = ["token", "jwt-secret", "fleet-key"];
 /// Flags whose value is hidden where it names one.
 const TELLING_FLAGS: [&str; 2] = ["body", "expect-body"];
-const BODY: &str = "-b";
+/// The short flag of a body.
+const BODY: char = 'b';
 /// Flags whose value is `Name: value`.
 const HEADER_FLAGS: [&str; 2] = ["header", "publish-header"];
+/// The short flag of a header.
+const HEADER: char = 'H';
 
 /// Flags besides those that every command line has, without their dashes.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +42,9 @@ impl Flags {
     }
 
     fn tells(&self, flag: &str) -> bool {
-        flag == BODY || is_among(flag, &TELLING_FLAGS) || is_among(flag, &self.telling)
+        cluster(flag, BODY).is_some_and(str::is_empty)
+            || is_among(flag, &TELLING_FLAGS)
+            || is_among(flag, &self.telling)
     }
 }
 
@@ -70,7 +75,7 @@ fn takes_next(flags: &Flags, word: &str) -> bool {
     is_among(word, &HEADER_FLAGS)
         || flags.has_secret(word)
         || flags.tells(word)
-        || header_cluster(word).is_some_and(str::is_empty)
+        || cluster(word, HEADER).is_some_and(str::is_empty)
 }
 
 /// The value of a flag.
@@ -80,7 +85,7 @@ fn value(flags: &Flags, flag: &str, value: &str, hide: &mut dyn FnMut(&str) -> S
     let is_secret = flags.has_secret(flag) && Reference::of(value).is_none();
     if is_secret || is_telling {
         hide(value)
-    } else if is_among(flag, &HEADER_FLAGS) || header_cluster(flag).is_some() {
+    } else if is_among(flag, &HEADER_FLAGS) || cluster(flag, HEADER).is_some() {
         header(value, hide)
     } else {
         place::hide_in_url(value, hide)
@@ -93,20 +98,20 @@ fn flag_and_value(flags: &Flags, word: &str, hide: &mut dyn FnMut(&str) -> Strin
         return format!("{flag}={}", value(flags, flag, of_flag, hide));
     }
     // clap takes a short flag's value from the same word, too.
-    if let Some(body) = word.strip_prefix(BODY).filter(|body| is_secret_in(body)) {
-        return format!("-b{}", hide(body));
+    let flags_before = |value: &str| &word[..word.len() - value.len()];
+    if let Some(body) = cluster(word, BODY).filter(|body| is_secret_in(body)) {
+        return format!("{}{}", flags_before(body), hide(body));
     }
-    match header_cluster(word) {
-        Some(text) => format!("{}{}", &word[..word.len() - text.len()], header(text, hide)),
+    match cluster(word, HEADER) {
+        Some(text) => format!("{}{}", flags_before(text), header(text, hide)),
         // Any word may be a URL, with a password in it.
         None => place::hide_in_url(word, hide),
     }
 }
 
-/// The text after the `H` of `-H` or `-qH`.
-fn header_cluster(word: &str) -> Option<&str> {
-    let letters = word.strip_prefix('-')?;
-    let (before, text) = letters.split_once('H')?;
+/// The text after a short flag: behind the `H` of `-H` or `-qH`.
+fn cluster(word: &str, flag: char) -> Option<&str> {
+    let (before, text) = word.strip_prefix('-')?.split_once(flag)?;
     // Other short flags may stand before it, each a letter.
     before.chars().all(|letter| letter.is_ascii_lowercase()).then_some(text)
 }
@@ -166,6 +171,7 @@ mod tests {
                 "--publish-url /say?api_key=*** --note me@h.org",
             ),
             ("-b password=5 -b room=5 -bpassword=5", "-b *** -b room=5 -b***"),
+            ("-qb password=5 -qb room=5 -vbpassword=5", "-qb *** -qb room=5 -vb***"),
             (
                 "--fault delay=5ms@1/9 --fault=delay=exp:5ms@all",
                 "--fault delay=5ms@1/9 --fault=delay=exp:5ms@all",
