@@ -270,6 +270,22 @@ fn questions_are_told_from_lines() {
 }
 
 #[test]
+fn parameters_of_other_subscriptions_are_left_out() {
+    let chat = json!({ "channel": "ChatChannel" });
+    let other = |stream: &str| json!({ "channel": "Turbo::StreamsChannel", "signed_stream_name": stream });
+    let subscribe =
+        |to: &Value| format!(">{}", json!({ "command": "subscribe", "identifier": to.to_string() }));
+    let data = json!({ "action": "say", "text": "good morning" }).to_string();
+    let said = json!({ "command": "message", "identifier": chat.to_string(), "data": data });
+    let texts = [subscribe(&chat), subscribe(&other("IloyZ2lk")), subscribe(&other("IjEyMzQi"))];
+    let texts = texts.into_iter().chain([format!(">{said}")]).collect::<Vec<_>>();
+    let draft = read(&recording("ws://a/cable", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    assert!(draft.toml.contains("Turbo::StreamsChannel (2)"), "{}", draft.toml);
+    let written = format!("{}{:?}{:?}", draft.toml, draft.users, draft.findings);
+    assert!(!written.contains("IloyZ2lk") && !written.contains("IjEyMzQi"), "{written}");
+}
+
+#[test]
 fn values_are_kept_for_each_measured_kind() {
     let table = table(&recording(
         "ws://a/",

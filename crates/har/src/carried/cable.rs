@@ -1,5 +1,7 @@
 //! Action Cable: commands with an identifier, and messages of the subscription that has most.
 
+use std::collections::BTreeMap;
+
 use super::turn::{Carried, Flag, Turn, most};
 use crate::json::{member, text_member, without};
 use crate::recording::{Recording, Text};
@@ -38,9 +40,22 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
         protocol: "actioncable",
         flags,
         turns: turns.collect(),
-        notes: others.into_iter().map(|other| format!("left out: the subscription {other}")).collect(),
+        notes: left_out(&others),
         ..Carried::default()
     })
+}
+
+/// Remarks on the other subscriptions, by channel: the rest of an identifier may be a token.
+fn left_out(others: &[&str]) -> Vec<String> {
+    let mut counts: BTreeMap<Option<String>, usize> = BTreeMap::new();
+    for other in others {
+        *counts.entry(text_member(other, CHANNEL)).or_default() += 1;
+    }
+    let note = |(channel, count): (Option<String>, usize)| match channel {
+        Some(channel) => format!("left out: subscriptions to {channel} ({count})"),
+        None => format!("left out: subscriptions without a channel ({count})"),
+    };
+    counts.into_iter().map(note).collect()
 }
 
 fn is_command(text: &Text, command: &str) -> bool {
