@@ -26,7 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("net", &["secret"]),
     ("load", &["wire", "secret"]),
-    ("har", &["wire"]),
+    ("har", &["wire", "secret"]),
     ("proxy", &["har", "net", "wire"]),
     ("results", &["stats"]),
     ("report", &["results", "stats"]),

@@ -151,6 +151,15 @@ fn name_as_password_has_two_columns() {
 }
 
 #[test]
+fn secrets_of_the_query_become_columns() {
+    for name in ["session", "sid", "sig", "ticket", "x-api-key", "token"] {
+        let table = table(&recording(&format!("ws://a/ws?{name}=6f1c0a7be2&room=1"), &HELLO));
+        let path = table["connect"]["path"].as_str().unwrap();
+        assert!(path.starts_with(&format!("/ws?{name}={{person.")) && path.ends_with("&room=1"), "{path}");
+    }
+}
+
+#[test]
 fn login_that_cannot_be_sent_is_noted() {
     let mut har = recording("ws://a/", &HELLO);
     har["log"]["entries"][0]["request"]["headers"] = json!([{ "name": "Cookie", "value": "s39=1" }]);

@@ -43,9 +43,6 @@ const TYPED: [(&str, &str); 14] = [
     ("email", "email"),
     ("phone", "phone"),
 ];
-/// Keys of what lets a client in.
-const TOKENS: [&str; 9] =
-    ["token", "jwt", "jid", "auth", "authorization", "api_key", "apikey", "key", "access_token"];
 /// Fields of logins that are the app's, whoever logs in.
 const CONSTANT: [&str; 12] = [
     "grant_type",
@@ -267,7 +264,7 @@ impl<'a> Trace<'a> {
         if let Some(found) = self.search(key, value, before_s) {
             return Some(found);
         }
-        if is_secret(key) || is_token(key) && is_random(value) {
+        if is_secret(key) || secret::is_secret(key) && is_random(value) {
             return Some(self.column(key, value));
         }
         self.within(key, value, before_s, quote)
@@ -305,8 +302,9 @@ impl<'a> Trace<'a> {
         }
         let (front, part) =
             value.split_once([' ', ':']).filter(|(front, part)| !front.is_empty() && is_random(part))?;
-        let resolved =
-            self.search(key, part, before_s).or_else(|| is_token(key).then(|| self.column(key, part)))?;
+        let resolved = self
+            .search(key, part, before_s)
+            .or_else(|| secret::is_secret(key).then(|| self.column(key, part)))?;
         Some(format!("{}{resolved}", quote(&value[..=front.len()])))
     }
 
@@ -461,18 +459,12 @@ pub(crate) fn is_random(value: &str) -> bool {
     is_one && value.len() >= RANDOM_BYTES_MIN && (is_mixed || value.len() >= 24)
 }
 
-/// Returns whether what stands under a key is secret.
+/// Returns whether what stands under a key is typed and secret, however short or plain it is.
 pub(crate) fn is_secret(key: &str) -> bool {
     let key = key.to_lowercase();
     ["password", "passwd", "pwd", "passphrase", "client_secret", "secret", "otp"]
         .iter()
         .any(|word| key.ends_with(word))
-}
-
-/// Returns whether what stands under a key lets a client in.
-fn is_token(key: &str) -> bool {
-    let key = key.to_lowercase().replace('-', "_");
-    TOKENS.iter().any(|token| key == *token || key.ends_with(&format!("_{token}"))) || key.ends_with("token")
 }
 
 /// Returns whether a key is one of a person's name.

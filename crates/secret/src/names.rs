@@ -15,7 +15,7 @@ const PARTS: [&str; 11] = [
     "apikey",
 ];
 /// … or if one of these is the whole, or its last word.
-const WORDS: [&str; 9] = ["key", "sig", "auth", "jid", "sid", "pass", "pwd", "pw", "hmac"];
+const WORDS: [&str; 11] = ["key", "sig", "auth", "jid", "sid", "pass", "pwd", "pw", "hmac", "otp", "ticket"];
 
 /// Returns whether a header, a parameter or a variable of this name is a secret.
 pub fn is_secret(name: &str) -> bool {
@@ -35,9 +35,15 @@ mod tests {
 
     #[test]
     fn names_of_secrets_and_others() {
-        for name in
-            ["Authorization", "X-Api-Key", "access_token", "KEY", "Set-Cookie", "AWS_SECRET_ACCESS_KEY"]
-        {
+        for name in [
+            "Authorization",
+            "X-Api-Key",
+            "access_token",
+            "KEY",
+            "Set-Cookie",
+            "AWS_SECRET_ACCESS_KEY",
+            "ticket",
+        ] {
             assert!(is_secret(name), "{name}");
         }
         for name in ["room", "monkey", "author", "Accept", "PATH", "keyboard"] {
