@@ -30,7 +30,7 @@ use crate::socket;
 use crate::trouble::Trouble;
 use crate::upstream::{Upstream, is_loopback};
 
-/// Connections at once, WebSockets included; further ones wait to be accepted. A browser has six and its WebSockets.
+/// Connections at once, WebSockets included; further ones wait. A browser has six and its WebSockets.
 const CONNECTIONS_MAX: usize = 256;
 /// Time for a request's head.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
@@ -103,11 +103,6 @@ pub fn serve(
 async fn accept(listener: TcpListener, proxy: Arc<Proxy>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
-        if places.available_permits() == 0 {
-            proxy.session.note(Trouble::Crowded);
-        }
-        // Before the accept: what cannot be served waits in the kernel's queue.
-        let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -116,6 +111,11 @@ async fn accept(listener: TcpListener, proxy: Arc<Proxy>) {
                 continue;
             }
         };
+        if places.available_permits() == 0 {
+            proxy.session.note(Trouble::Crowded);
+        }
+        // Connections behind this one wait in the kernel's queue.
+        let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
         // Frames of a WebSocket are small, and wait for nothing.
         let _ = stream.set_nodelay(true);
         let (proxy, place) = (Arc::clone(&proxy), Arc::new(place));

@@ -426,14 +426,19 @@ fn resident_bytes() -> u64 {
 #[test]
 fn further_connections_wait_for_a_place() {
     let proxy = Proxy::start(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
-    let mut idle: Vec<TcpStream> = (0..256).map(|_| proxy.connect()).collect();
+    let request = |stream: &mut TcpStream| {
+        let head = format!("GET / HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", proxy.address);
+        stream.write_all(head.as_bytes()).unwrap();
+    };
+    let mut idle: Vec<TcpStream> = (0..255).map(|_| proxy.connect()).collect();
+    let mut last = proxy.connect();
+    request(&mut last);
+    last.read_exact(&mut [0; 12]).unwrap();
+    assert!(!proxy.troubles().contains(&Trouble::Crowded));
+    idle.extend([proxy.connect(), proxy.connect()]);
     proxy.assert_trouble(|trouble| *trouble == Trouble::Crowded);
     let mut further = proxy.connect();
-    further
-        .write_all(
-            format!("GET / HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", proxy.address).as_bytes(),
-        )
-        .unwrap();
+    request(&mut further);
     further.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     assert!(further.read(&mut [0]).is_err());
     idle.truncate(200);
