@@ -33,6 +33,8 @@ const NAMES: [&str; 24] = [
 ];
 /// Keys of what people say, in the order in which they are preferred.
 const TEXTS: [&str; 8] = ["text", "body", "message", "content", "msg", "say", "payload", "data"];
+/// New texts with which a kind is what people say, though its name begins as a message does that joins.
+const TALK_MIN: usize = 3;
 
 /// The messages, and their kinds.
 pub(crate) struct Talk {
@@ -162,7 +164,7 @@ impl Talk {
         for kind in kinds.into_iter().take(KINDS_MAX) {
             let purpose = match self.answer(kind).or_else(|| self.heartbeat(kind)) {
                 Some(purpose) => purpose,
-                None if kind.is_joining() => Purpose::Opening,
+                None if kind.is_joining() && !self.is_talk(kind) => Purpose::Opening,
                 None => self.said(kind, other, &explained).unwrap_or(Purpose::Opening),
             };
             if let Purpose::Broadcast(said) | Purpose::Echo(said) = &purpose {
@@ -200,6 +202,14 @@ impl Talk {
         // People answer sometimes, programs each time.
         (is_same && questions <= asked.len() + 1 && (is_named || asked.len() > 2) && !kind.is_joining())
             .then(|| Purpose::Answer { to: to.clone() })
+    }
+
+    /// Returns whether people talk by it, as with `message.create`: what is joined stands under no such key.
+    fn is_talk(&self, kind: &Kind) -> bool {
+        let is_text = |at: usize, leaf: &Leaf| rank_of(&leaf.pointer) < TEXTS.len() && self.is_text(at, leaf);
+        let messages = self.of(true, kind);
+        let texts = messages.filter(|(at, message)| message.leaves.iter().any(|leaf| is_text(*at, leaf)));
+        texts.take(TALK_MIN).count() == TALK_MIN
     }
 
     /// The purpose of what is said, if anybody hears it.

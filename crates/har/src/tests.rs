@@ -295,6 +295,22 @@ fn parameters_of_other_subscriptions_are_left_out() {
 }
 
 #[test]
+fn messages_that_create_are_told_from_joins() {
+    for (kind, key, copy) in [
+        ("message.create", "text", Some("message.create")),
+        ("join", "room", None),
+        ("subscribe", "symbol", None),
+    ] {
+        let said = ["red", "green", "blue"].map(|word| json!({ "type": kind, key: word }).to_string());
+        let texts: Vec<String> =
+            said.iter().flat_map(|said| [format!(">{said}"), format!("<{said}")]).collect();
+        let table = table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+        let broadcast = table.get("broadcast").map(|broadcast| &broadcast["copy"]["json"]["/type"]);
+        assert_eq!(broadcast.and_then(toml::Value::as_str), copy, "{table}");
+    }
+}
+
+#[test]
 fn values_are_kept_for_each_measured_kind() {
     let table = table(&recording(
         "ws://a/",

@@ -110,7 +110,8 @@ impl Writing<'_, '_> {
             return None;
         }
         // An event's arguments have no names: with what joins, a client names the room.
-        let key = if leaf.key.is_empty() && message.kind.is_joining() { "room" } else { &leaf.key };
+        let is_room = leaf.key.is_empty() && message.kind.is_joining() && !is_measured;
+        let key = if is_room { "room" } else { &leaf.key };
         let found = self.kept_value(leaf, at, end).or_else(|| time(leaf, message.turn.at_s));
         let found = found.or_else(|| self.room(key, &leaf.value));
         if found.is_some() {
