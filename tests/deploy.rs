@@ -108,6 +108,8 @@ fn helm_and_kubernetes_accept_the_chart() {
         "--allow=ws://chat.svc\n",
         "- echo\n        - ws://chat.svc/ws\n",
         "--agents=7",
+        "--label=revision=1\n",
+        "--where=revision=1\n",
         "image: throng:0.1.0",
     ] {
         assert!(text.contains(expected), "no {expected:?}\n{text}");

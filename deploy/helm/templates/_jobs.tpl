@@ -15,6 +15,7 @@
 {{- range $server := $agents.allow }}
 {{- $args = append $args (printf "--allow=%s" $server) }}
 {{- end }}
+{{- $args = append $args (printf "--label=revision=%d" (index . 2)) }}
 {{- $_ := set $agent "args" $args }}
 {{- if $agents.resources }}
 {{- $_ := set $agent "resources" $agents.resources }}
@@ -27,10 +28,13 @@
 {{- end }}
 {{- end }}
 
-{{- /* Puts the command of `run` into its Job, with how the agents are reached. */ -}}
+{{- /*
+Puts the command of `run` into its Job, with how the agents are reached: those of its revision, as the ones before are still
+free while Helm ends them.
+*/ -}}
 {{- define "throng.run" -}}
 {{- $job := index . 0 }}
 {{- $values := index . 1 }}
-{{- $reach := list "--fleet=env:NATS_URL" "--nats-ca=/etc/throng/tls/ca.crt" (printf "--agents=%v" $values.agents.count) "--fleet-wait=2m" }}
+{{- $reach := list "--fleet=env:NATS_URL" "--nats-ca=/etc/throng/tls/ca.crt" (printf "--agents=%v" $values.agents.count) (printf "--where=revision=%d" (index . 2)) "--fleet-wait=2m" }}
 {{- $_ := set (first $job.spec.template.spec.containers) "args" (concat $values.run.command $reach) }}
 {{- end }}
