@@ -65,8 +65,8 @@ fn kubernetes_takes_what_we_print_and_ship() {
     }
     assert_eq!(
         manifest.stdout.matches("\nkind: ").count(),
-        8,
-        "a namespace, three policies, a configuration, a service, NATS and the agents\n{manifest}"
+        7,
+        "three policies, a configuration, a service, NATS and the agents\n{manifest}"
     );
 }
 

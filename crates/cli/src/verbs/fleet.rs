@@ -48,7 +48,7 @@ enum Job {
         #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
         agents: u16,
         /// Their namespace
-        #[arg(long, value_name = "NAME", default_value = "throng")]
+        #[arg(long, value_name = "NAME", default_value = NAMESPACE)]
         namespace: String,
         /// Their image
         #[arg(long, value_name = "IMAGE", default_value = concat!("throng:", env!("CARGO_PKG_VERSION")))]
@@ -74,9 +74,11 @@ impl At {
     }
 }
 
-/// Manifests that `kubectl apply -k deploy/kubernetes` applies, except the example of a run.
-const MANIFESTS: [&str; 4] = [
-    include_str!("../../kubernetes/namespace.yaml"),
+/// The namespace of the manifests, restricted by one of them. In another, pods of others might not start so.
+const NAMESPACE: &str = "throng";
+const NAMESPACE_MANIFEST: &str = include_str!("../../kubernetes/namespace.yaml");
+/// Manifests that `kubectl apply -k deploy/kubernetes` applies, except the namespace and the example of a run.
+const MANIFESTS: [&str; 3] = [
     include_str!("../../kubernetes/network.yaml"),
     include_str!("../../kubernetes/nats.yaml"),
     include_str!("../../kubernetes/agents.yaml"),
@@ -161,13 +163,16 @@ fn manifest(agents: u16, namespace: &str, image: &str, allow: &[String]) -> Resu
     if !plain(image, "-_./:@") {
         return Err(Failure::usage("--image", "expected something like registry.example/throng:0.1.0"));
     }
-    let own = MANIFESTS.join("---\n");
+    let mut manifests = MANIFESTS.to_vec();
+    if namespace == NAMESPACE {
+        manifests.insert(0, NAMESPACE_MANIFEST);
+    }
+    let own = manifests.join("---\n");
     let own = own.replace("completions: 4", &format!("completions: {agents}"));
     let own = own.replace("parallelism: 4", &format!("parallelism: {agents}"));
     let allow: String = allow.iter().map(|servers| format!("            - '--allow={servers}'\n")).collect();
     let own = own.replace("            - --allow=ws://server.default.svc\n", &allow);
     let own = own.replace("namespace: throng\n", &format!("namespace: {namespace}\n"));
-    let own = own.replace("name: throng\n", &format!("name: {namespace}\n"));
     Ok(own.replace("image: throng:0.1.0\n", &format!("image: {image}\n")))
 }
 
@@ -182,7 +187,6 @@ mod tests {
         let text =
             manifest(50, "load", "registry.example/throng@sha256:0a", &["ws://*:9000".into()]).unwrap();
         assert!(text.contains("completions: 50\n") && text.contains("parallelism: 50\n"), "{text}");
-        assert!(text.contains("kind: Namespace\nmetadata:\n  name: load\n"), "{text}");
         assert_eq!(text.matches("namespace: load\n").count(), text.matches("namespace: ").count(), "{text}");
         assert!(text.contains("image: registry.example/throng@sha256:0a\n"), "{text}");
         assert_eq!(text.matches("--allow=").count(), 1, "{text}");
@@ -190,6 +194,15 @@ mod tests {
         let nothing = manifest(1, "load", "throng", &[]).unwrap();
         assert!(!nothing.contains("--allow="), "what is not named is not loaded\n{nothing}");
         assert!(manifest(1, "a\nb", "throng", &[]).is_err() && manifest(1, "a", "x y", &[]).is_err());
+    }
+
+    #[test]
+    fn manifests_leave_other_pods_alone() {
+        for (namespace, own) in [("throng", 1), ("default", 0)] {
+            let text = manifest(4, namespace, "throng", &[]).unwrap();
+            assert_eq!(text.matches("kind: Namespace\n").count(), own, "{text}");
+            assert!(!text.contains("  podSelector: {}"), "{text}");
+        }
     }
 
     fn agent() -> Hello {
