@@ -64,6 +64,16 @@ assert every.rows()[-1]['share'] == 1 and every.quantile_ms(1) == every.rows()[-
 assert throng.Histogram().quantile_ms(0.5) is None and throng.Histogram().is_marked(0.5)
 ";
 
+/// Writes the run anew, as if its last step had had no answer.
+const SILENCE: &str = "
+import json, pathlib
+[file] = pathlib.Path('results').glob('*.json')
+run = json.loads(file.read_text())
+for name in ('rtt', 'send_lag'):
+    del run['steps'][-1][name]
+pathlib.Path('silent.json').write_text(json.dumps(run))
+";
+
 #[test]
 fn python_reads_what_throng_wrote() {
     let folder = tempfile::tempdir().unwrap();
@@ -114,6 +124,10 @@ fn python_reads_what_throng_wrote() {
         let printed = ran(&python, &[example.to_str().unwrap()], folder.path());
         assert!(printed.contains(&expected), "{}: no {expected:?}\n{printed}", example.display());
     }
+    ran(&python, &["-c", SILENCE], folder.path());
+    let steps = package().join("examples/steps.py");
+    let printed = ran(&python, &[steps.to_str().unwrap(), "silent.json"], folder.path());
+    assert!(printed.contains("      40          –          –? "), "{printed}");
     let page = fs::read_to_string(package().join("README.md")).unwrap();
     let (_, shown) = page.split_once("```python\n").expect("an example");
     let shown = shown.split_once("```").unwrap().0;

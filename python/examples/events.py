@@ -28,5 +28,6 @@ latencies = defaultdict(list)
 for client, latency_ns in zip(log["client"].to_pylist(), log["latency_ns"].to_pylist()):
     latencies[client].append(latency_ns / 1e6)
 means = sorted((sum(of_client) / len(of_client), client) for client, of_client in latencies.items())
-(best, first), (worst, last) = means[0], means[-1]
-print(f"client {last} waited {worst:.2f} ms on average, client {first} {best:.2f} ms: {worst / best:.1f} times as long")
+if means:
+    (best, first), (worst, last) = means[0], means[-1]
+    print(f"client {last} waited {worst:.2f} ms on average, client {first} {best:.2f} ms: {worst / best:.1f} times as long")

@@ -15,17 +15,22 @@ for caveat in run.trust:
     print("CAVEAT ", caveat)
 
 # %% [markdown]
-# Every step beside the one before. A quantile with a question mark rests on too few samples.
+# Every step beside the one before. A quantile with a question mark rests on too few samples; a step without answers has none.
+
 
 # %%
+def shown(ms: float | None) -> str:
+    return "–" if ms is None else f"{ms:.2f} ms"
+
+
 before = None
 print(f"{'clients':>8} {'median':>10} {'p99':>11} {'rises':>7} {'missing':>8}  bottleneck")
 for step in run.steps:
     rtt = step.figures["rtt"]
     median, p99 = rtt.quantile_ms(0.5), rtt.quantile_ms(0.99)
-    rises = f"{p99 / before:.1f}×" if before else ""
+    rises = f"{p99 / before:.1f}×" if before and p99 else ""
     mark = "?" if rtt.is_marked(0.99) else " "
-    print(f"{step.clients:8} {median:7.2f} ms {p99:7.2f} ms{mark} {rises:>6} {step.counts['missing']:8}  {step.bottleneck}")
+    print(f"{step.clients:8} {shown(median):>10} {shown(p99):>10}{mark} {rises:>6} {step.counts['missing']:8}  {step.bottleneck}")
     before = p99
 
 # %% [markdown]
@@ -34,4 +39,4 @@ for step in run.steps:
 # %%
 late = throng.merged(step.figures["send_lag"] for step in run.steps).quantile_ms(0.99)
 all_trips = throng.merged(step.figures["rtt"] for step in run.steps)
-print(f"p99 of all {len(all_trips)} round trips: {all_trips.quantile_ms(0.99):.2f} ms, of which up to {late:.2f} ms late sending")
+print(f"p99 of all {len(all_trips)} round trips: {shown(all_trips.quantile_ms(0.99))}, of which up to {shown(late)} late sending")

@@ -17,6 +17,13 @@ GROUPS = ("handshake_parts", "delivery_by_room_size")
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 
 
+class Figures(dict[str, Histogram]):
+    """What was timed, by name. A file leaves out what has no sample: its histogram is empty."""
+
+    def __missing__(self, name: str) -> Histogram:
+        return Histogram()
+
+
 @dataclass(frozen=True)
 class Step:
     """One number of clients, or one rate. `raw` is its object in the file, with everything that has no name here."""
@@ -46,9 +53,9 @@ class Step:
         return self.raw.get("bottleneck")
 
     @cached_property
-    def figures(self) -> dict[str, Histogram]:
+    def figures(self) -> Figures:
         """What was timed, by name; a part of the handshake is `handshake_parts.tcp`."""
-        return {name: Histogram.from_base64(figure["histogram"]) for name, figure in _figures(self.raw)}
+        return Figures((name, Histogram.from_base64(figure["histogram"])) for name, figure in _figures(self.raw))
 
     def row(self) -> dict[str, Any]:
         """The step as one row: its counts and rates, and the main quantiles of each figure."""
