@@ -112,8 +112,10 @@ def keep(program):
 
 
 def main():
-    is_same = sys.argv[1] == "--same"
-    wanted, *chosen = sys.argv[2 if is_same else 1 :]
+    is_same = sys.argv[1:2] == ["--same"]
+    wanted, *chosen = sys.argv[2 if is_same else 1 :] or [""]
+    if wanted != "--keep" and not wanted.isdecimal():
+        sys.exit(__doc__)
     names = sorted(path.stem for path in (HERE / "fuzz_targets").glob("*.rs"))
     unknown = set(chosen) - set(names)
     if unknown:
