@@ -27,7 +27,8 @@ work=$RUNNER_TEMP/throng
 mkdir -p "$work"
 cd "$work"
 for file in SHA256SUMS "$folder.tar.gz"; do
-    curl --fail --silent --show-error --location --retry 3 --output "$file" "$releases/v$version/$file" ||
+    curl --fail --silent --show-error --location --retry 3 --connect-timeout 30 --speed-limit 1024 --speed-time 60 \
+        --output "$file" "$releases/v$version/$file" ||
         fail "$releases/v$version/$file cannot be had"
 done
 sums=$(grep " $folder.tar.gz\$" SHA256SUMS) || fail "SHA256SUMS of $releases/v$version does not list $folder.tar.gz"
