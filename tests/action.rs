@@ -135,6 +135,20 @@ fn failed_starts_show_the_servers_output() {
     assert_eq!(job.file("output"), "outcome=failed\n");
 }
 
+#[test]
+fn comments_tell_of_one_use_alone() {
+    let (repository, comments) = (Repository::new("").installed(), Comments::default());
+    let job = repository.job(&comments);
+    for (more, text) in
+        [(&[][..], "## ws://"), (&[("baseline", "nowhere"), ("header", "second")], "throng has no result")]
+    {
+        let outcomes = job.action(&repository.inputs(more));
+        let comment = comments.all().pop().expect("a comment");
+        assert!(comment.contains(text), "{comment}{}", said(&outcomes));
+        repository.assert_stopped();
+    }
+}
+
 /// The page's names of servers and runs, and their values here: other ports, and less of everything.
 fn page(repository: &Repository) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CI.md");

@@ -8,6 +8,9 @@ fail() {
     exit 1
 }
 
+# Those of an earlier use of the action in this job would be told as this one's, if it ends before it measures.
+rm -f "$OUT/summary.md"
+
 if [[ -z $VERSION ]] && command -v throng >/dev/null; then
     echo "throng is installed already: $(throng --version)"
     exit 0
