@@ -58,7 +58,8 @@ PLATFORMS = {
 
 def main() -> None:
     arguments = parse()
-    shutil.rmtree(arguments.out, ignore_errors=True)
+    if arguments.out == default_out():
+        shutil.rmtree(arguments.out, ignore_errors=True)
     arguments.out.mkdir(parents=True)
     packages = Packages(
         out=arguments.out,
@@ -84,7 +85,7 @@ def parse() -> argparse.Namespace:
     (host,) = [line.split()[1] for line in output(["rustc", "-vV"]).splitlines() if line.startswith("host:")]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default=host, help="what to build for, by rustc's name [default: %(default)s]")
-    parser.add_argument("--out", type=Path, default=target_folder() / "packages", help="[default: %(default)s]")
+    parser.add_argument("--out", type=Path, default=default_out(), help="a new folder [default: %(default)s, made anew]")
     homepage = cargo_package().get("repository", "")
     parser.add_argument("--homepage", default=homepage, help="the project's page and repository [default: Cargo.toml's repository]")
     parser.add_argument("--maintainer", default="throng maintainers <throng@localhost>", help="[default: %(default)s]")
@@ -93,6 +94,8 @@ def parse() -> argparse.Namespace:
     if machine not in PLATFORMS or "linux" not in rest:
         parser.error(f"--target: throng runs on Linux, and there are packages for {' and '.join(PLATFORMS)}")
     arguments.out = arguments.out.resolve()
+    if arguments.out.exists() and arguments.out != default_out():
+        parser.error(f"--out: {arguments.out} is there already, and is not replaced; name a new folder")
     return arguments
 
 
@@ -290,6 +293,10 @@ def nfpm() -> Path:
 
 def target_folder() -> Path:
     return Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
+
+
+def default_out() -> Path:
+    return (target_folder() / "packages").resolve()
 
 
 def commit_time() -> int:
