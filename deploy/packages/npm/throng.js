@@ -22,8 +22,9 @@ if (typeof process.execve === 'function') {
 }
 
 const child = spawn(program, args, { stdio: 'inherit' });
-// A terminal sends Ctrl-C to both; what is sent to this process alone is handed on.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => signal === 'SIGINT' || child.kill(signal));
-}
+// A terminal sends Ctrl-C, and the SIGHUP of its end, to both: handed on, it would be the second signal, which ends a run
+// without its report. To end this process alone, send SIGTERM.
+process.on('SIGINT', () => {});
+process.on('SIGHUP', () => {});
+process.on('SIGTERM', () => child.kill('SIGTERM'));
 child.on('exit', (code, signal) => process.exit(code ?? 128 + os.constants.signals[signal]));
