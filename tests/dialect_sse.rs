@@ -74,8 +74,7 @@ fn node(more: &[&str]) -> Option<(Process, SocketAddr)> {
 fn start_node(address: SocketAddr, more: &[&str]) -> Process {
     let mut serve = Command::new("node");
     serve.arg(servers().join("server.js")).arg(address.port().to_string()).args(more);
-    let process = Process::start(&mut serve).listening_at(address);
-    process
+    Process::start(&mut serve).listening_at(address)
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl Looks {
         // A number may be another process's by now: no line is longer than there are processes.
         let above = |pid: &u32| std::iter::successors(parent(pid), parent).take(self.parents.len());
         let is_below = |pid: &u32| above(pid).any(|above| above == root);
-        self.words.iter().filter(|(pid, words)| contains(words, word) && is_below(*pid)).count()
+        self.words.iter().filter(|(pid, words)| contains(words, word) && is_below(pid)).count()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::judgement::Found;
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
 use crate::{
-    FleetAgent, GeneratorUse, Interrupted, Level, Limit, LimitOutcome, MachineUse, Rates, Second, ServerUse,
+    FleetAgent, GeneratorUse, Interrupted, Limit, LimitOutcome, MachineUse, Rates, Second, ServerUse,
     standing,
 };
 
@@ -356,7 +356,7 @@ fn strict_runs_refuse_generator_lag() {
     assert!(is_untrusted(&busy(Some("p99<1ms"), true)), "a faster generator may have kept it");
     assert!(is_untrusted(&busy(Some("p99<5ms"), false)), "a slower loop asks less of the server");
     let mut sweep = busy(Some("p99<5ms"), true);
-    sweep.verdict.levels = vec![Level { clients: 300, safe_per_s: Some(300.0), ..Level::default() }];
+    sweep.scenario = Scenario::Saturate;
     assert!(is_untrusted(&sweep), "a faster generator may have found more");
     assert!(!is_untrusted(&run_of(Scenario::Echo, vec![step()])));
 }

@@ -206,7 +206,7 @@ mod tests {
         let all = Curve::of(&run).unwrap().points;
         assert!(all.iter().all(|point| !point.is_bound));
         let fastest = &mut run.steps[2];
-        fastest.rates.asked_per_s = Some(1_414.2135);
+        fastest.rates.asked_per_s = Some(1_414.213_5);
         fastest.figures.service = Default::default();
         assert_eq!(Curve::of(&run).unwrap().points.len(), all.len() - 1);
         run.steps[2].figures.service.record_n_ns(1_000_000, 900);
