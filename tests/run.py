@@ -19,7 +19,9 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,10 +63,7 @@ class Tally:
     parts: list[tuple[float, str]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add_test(self, program: str, line: str) -> None:
-        found = TEST.match(line)
-        if not found:
-            return
+    def add_test(self, program: str, found: re.Match) -> None:
         name = f"{program}: {found['name']}"
         with self.lock:
             if found["end"] == "FAILED":
@@ -118,7 +117,10 @@ def start(command: list, **more) -> subprocess.Popen:
     """A process in a group of its own, without input."""
     words = [str(word) for word in command]
     more = {"cwd": ROOT, "stdin": subprocess.DEVNULL, "process_group": 0, "errors": "replace", **more}
-    return subprocess.Popen(words, text=True, **more)
+    try:
+        return subprocess.Popen(words, text=True, **more)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, " ".join(words)) from error
 
 
 def wait(process: subprocess.Popen, name: str) -> str:
@@ -205,11 +207,12 @@ def run_tests(program: Program, is_timed: bool) -> None:
     errors.start()
     timer = threading.Timer(PART_SECONDS_MAX, lambda: (end_tree(process.pid), process.kill()))
     timer.start()
-    rest, result = [], None
+    rest, result, failed_tests = [], None, 0
     with process:
         for line in process.stdout:
-            if TEST.match(line.rstrip("\n")):
-                TALLY.add_test(program.name, line.rstrip("\n"))
+            if found := TEST.match(line.rstrip("\n")):
+                TALLY.add_test(program.name, found)
+                failed_tests += found["end"] == "FAILED"
                 say(f"{program.name}: {line}")
             elif found := RESULT.match(line):
                 result = [int(count) for count in found.groups()]
@@ -221,12 +224,11 @@ def run_tests(program: Program, is_timed: bool) -> None:
     if rest:
         say(f"--- {program.name}\n{''.join(rest)}")
     # A program with a `main` of its own is one test.
-    passed, failed, ignored = result or (int(status == 0), int(status != 0), 0)
-    if status != 0 and failed == 0:
-        failed = 1
-    if status != 0 and not any(name.startswith(f"{program.name}: ") for name in TALLY.failures):
-        TALLY.failures.append(f"{program.name}: exit status {status}")
+    passed, failed, ignored = result or (int(status == 0), failed_tests, 0)
     TALLY.add_result(passed - len(skippers), failed, ignored + len(skippers))
+    # Without the counts at its end, tests may be left that never ran.
+    if status != 0 and (result is None or failed == 0):
+        TALLY.fail(f"{program.name}: exit status {status}")
     TALLY.took(begun, f"{program.name} {' '.join(program.arguments)}".rstrip())
 
 
@@ -265,8 +267,17 @@ def run_again(programs: list[Program], is_timed: bool) -> None:
         TALLY.flaky += [name for name in names if name not in TALLY.failures]
 
 
+def guarded(job) -> None:
+    """Does a part; one that could not even be started has failed."""
+    try:
+        job()
+    except Exception as error:
+        say(traceback.format_exc())
+        TALLY.fail(f"not run: {error}")
+
+
 def in_threads(*jobs) -> None:
-    threads = [threading.Thread(target=job, daemon=True) for job in jobs]
+    threads = [threading.Thread(target=guarded, args=(job,), daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -332,14 +343,14 @@ def run_all(is_timed: bool) -> None:
     """Runs the parts, as far as they can be built."""
     if not part("format", [CARGO, "fmt", "--check"]):
         return
-    tools = threading.Thread(target=part, args=("tools", ["tests/tools.sh"]), daemon=True)
+    tools = threading.Thread(target=guarded, args=(lambda: part("tools", ["tests/tools.sh"]),), daemon=True)
     tools.start()
     measuring, waiting, others = split(build())
     tools.join()
     in_threads(lambda: run_tests(measuring, is_timed))
     in_threads(
         lambda: run_tests(waiting, is_timed),
-        lambda: [run_tests(program, is_timed) for program in others],
+        lambda: [guarded(partial(run_tests, program, is_timed)) for program in others],
         lambda: part("autobahn", AUTOBAHN, niceness=NICE_TESTS),
         lambda: part("scripts", *SCRIPTS),
         lambda: part("docs", DOCS, niceness=NICE_TESTS),

@@ -84,6 +84,29 @@ exit 101
         self.assertEqual(self.tally.failed, 1)
         self.assertEqual(self.tally.failures, ["p: exit status -9"])
 
+    def test_a_program_that_dies_after_a_failure_has_failed(self):
+        path = self.folder / "program"
+        path.write_text("""#!/bin/sh
+case "$*" in
+*--exact*) echo 'test a::x ... ok'; echo 'test result: ok. 1 passed; 0 failed; 0 ignored' ;;
+*) echo 'test a::x ... FAILED'; kill -9 $$ ;;
+esac
+""")
+        path.chmod(0o755)
+        program = run.Program("p", str(path), str(self.folder))
+        with contextlib.redirect_stdout(io.StringIO()):
+            run.run_tests(program, is_timed=False)
+            run.run_again([program], is_timed=False)
+            self.assertEqual(run.report(is_timed=False), 1)
+        self.assertEqual((self.tally.failed, self.tally.failures), (1, ["p: exit status -9"]))
+        self.assertEqual(self.tally.flaky, ["p: a::x"])
+
+    def test_a_part_that_cannot_start_has_failed(self):
+        refused = mock.patch("subprocess.Popen", side_effect=OSError(11, "no task"))
+        with refused, contextlib.redirect_stdout(io.StringIO()):
+            run.in_threads(lambda: run.part("docs", ["true"]))
+        self.assertEqual((self.tally.failed, self.tally.failures), (1, ["not run: [Errno 11] no task: 'nice -n 0 true'"]))
+
     def test_a_program_without_a_summary_is_one_test(self):
         self.run_tests("echo 5 tests of processes passed")
         self.assertEqual((self.tally.passed, self.tally.failed), (1, 0))

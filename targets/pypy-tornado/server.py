@@ -1,8 +1,10 @@
 """An echo server on Tornado: one process, or PROCESSES of them that share the port."""
 
 import asyncio
+import contextlib
 import os
 import signal
+import sys
 
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
@@ -59,19 +61,34 @@ async def serve(sockets):
 
 
 def supervise(count, run):
-    """Runs so many processes and hands them the signal to stop; when one ends by itself, all do."""
+    """Runs so many processes and hands them the signal to stop; when one ends by itself, all do, and it is named."""
     children = {fork(run) for _ in range(count)}
+    is_stopped = False
 
     def stop_all(*_):
+        nonlocal is_stopped
+        is_stopped = True
         for pid in children:
-            os.kill(pid, signal.SIGTERM)
+            # A signal may come before the one that was waited for is out of the set.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, stop_all)
+    failure = None
     while children:
-        pid, _ = os.wait()
+        pid, status = os.wait()
         children.remove(pid)
+        if not is_stopped:
+            failure = f"process {pid} ended by itself: {describe(status)}"
         stop_all()
+    return failure
+
+
+def describe(status):
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return f"status {os.WEXITSTATUS(status)}"
 
 
 def fork(run):
@@ -93,7 +110,7 @@ def main():
         asyncio.run(serve(sockets))
 
     if processes > 1:
-        supervise(processes, run)
+        sys.exit(supervise(processes, run))
     else:
         run()
 

@@ -1,8 +1,10 @@
 """An echo server on Autobahn and Twisted: one process, or PROCESSES of them that share the port."""
 
+import contextlib
 import os
 import signal
 import socket
+import sys
 
 
 def serve(listener):
@@ -13,19 +15,34 @@ def serve(listener):
 
 
 def supervise(count, run):
-    """Runs so many processes and hands them the signal to stop; when one ends by itself, all do."""
+    """Runs so many processes and hands them the signal to stop; when one ends by itself, all do, and it is named."""
     children = {fork(run) for _ in range(count)}
+    is_stopped = False
 
     def stop_all(*_):
+        nonlocal is_stopped
+        is_stopped = True
         for pid in children:
-            os.kill(pid, signal.SIGTERM)
+            # A signal may come before the one that was waited for is out of the set.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, stop_all)
+    failure = None
     while children:
-        pid, _ = os.wait()
+        pid, status = os.wait()
         children.remove(pid)
+        if not is_stopped:
+            failure = f"process {pid} ended by itself: {describe(status)}"
         stop_all()
+    return failure
+
+
+def describe(status):
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return f"status {os.WEXITSTATUS(status)}"
 
 
 def fork(run):
@@ -45,7 +62,7 @@ def main():
     listener.setblocking(False)
 
     if processes > 1:
-        supervise(processes, lambda: serve(listener))
+        sys.exit(supervise(processes, lambda: serve(listener)))
     else:
         serve(listener)
 

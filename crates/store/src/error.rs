@@ -88,7 +88,7 @@ fn suggestion(ids: &[String], list: &str) -> String {
     }
 }
 
-/// What to do about an error of SQLite, if anything is known.
+/// Remedy of an error of SQLite, if one is known.
 fn advice(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy) => "; another process holds it: try again when that has ended",

@@ -77,7 +77,7 @@ impl At {
 /// The namespace of the manifests, restricted by one of them. In another, pods of others might not start so.
 const NAMESPACE: &str = "throng";
 const NAMESPACE_MANIFEST: &str = include_str!("../../kubernetes/namespace.yaml");
-/// Manifests that `kubectl apply -k deploy/kubernetes` applies, except the namespace and the example of a run.
+/// Manifests that `kubectl apply -k deploy/kubernetes` applies besides, except the example of a run.
 const MANIFESTS: [&str; 3] = [
     include_str!("../../kubernetes/network.yaml"),
     include_str!("../../kubernetes/nats.yaml"),

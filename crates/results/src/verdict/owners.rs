@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_for_a_cpu_come_on_top_of_the_shortest_answer() {
+    fn waits_for_a_cpu_lengthen_the_shortest_answer() {
         // One client after the other: 5 ms of a timer each, and 5 ms on average until the thread has a CPU.
         let answered = Reach::default();
         let mut account = Account::default();

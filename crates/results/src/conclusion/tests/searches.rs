@@ -149,7 +149,7 @@ fn lost_agents_bound_no_capacity() {
 }
 
 #[test]
-fn steps_beyond_a_capacity_do_not_stand_for_it() {
+fn steps_beyond_a_capacity_stand_for_none() {
     let mut run = run_of_levels(Scenario::Broadcast, &[(200, true), (250, true), (250, false)]);
     run.steps[1].figures.rtt.record_n_ns(2 * S, 1_800);
     run.verdict.capacity = Some(capacity(225, 200, 250));
