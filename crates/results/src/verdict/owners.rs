@@ -17,6 +17,9 @@ const TOLD_PERCENT_MIN: f64 = 5.0;
 const TOLD_PROGRAMS_MAX: usize = 3;
 /// How far a share may be from the truth: what `make owners` allows.
 const ERROR_PERCENT: f64 = 15.0;
+/// Share of the messages' time from which on the server's threads waited for a CPU more than for a scheduler's turn
+/// now and then, which is no reason for the slow ones.
+const STARVED_SHARE_MIN: f64 = 0.1;
 /// Share of its periods without quota from which on threads that are ready wait for that.
 const THROTTLED_PERCENT_MIN: f64 = 10.0;
 
@@ -221,10 +224,13 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let messages_of_each = (held / with_messages.max(f64::EPSILON)).max(1.0);
     let starved_ns = of_each_ns(waiting) * messages_of_each;
     let behind_of_all_ns = (mean_of_all_ns - unhindered_ns).max(f64::EPSILON);
-    let is_starved = (starved_ns / behind_of_all_ns).max(is_busy * of_waiting).min(1.0);
+    let in_turn = is_busy * of_waiting;
+    let (ready_ns, is_starved) = match starved_ns >= STARVED_SHARE_MIN * mean_of_all_ns {
+        true => (starved_ns - behind_of_all_ns, in_turn.max(starved_ns / behind_of_all_ns).min(1.0)),
+        false => (of_each_ns(waiting), in_turn),
+    };
+    let ready_ns = ready_ns.min(of_each_ns(waiting)).clamp(0.0, unhindered_ns - cpu_ns);
     let is_at_work = (is_busy * (1.0 - of_waiting)).min(1.0 - is_starved);
-    let ready_ns =
-        (starved_ns - behind_of_all_ns).min(of_each_ns(waiting)).clamp(0.0, unhindered_ns - cpu_ns);
     let is_throttled = step
         .server
         .as_ref()
