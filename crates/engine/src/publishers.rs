@@ -96,6 +96,7 @@ impl Publishers {
     /// Has a client's next messages published.
     pub(crate) fn send(&mut self, client: u32, portion: &mut Portion<'_>, users: &mut Clients, now_ns: u64) {
         for intended_ns in portion {
+            let now_ns = users.shared.absence_end_ns(now_ns).unwrap_or(now_ns);
             let stamp = users.handle_sending(client, intended_ns, now_ns);
             match self.idlest(users, now_ns) {
                 Some(index) => self.say(index, stamp, users, now_ns),
@@ -131,7 +132,11 @@ impl Publishers {
     fn say(&mut self, index: u32, stamp: Stamp, users: &mut Clients, now_ns: u64) {
         self.all[index as usize].under_way.push_back(stamp);
         let late_ns = now_ns.saturating_sub(stamp.intended_ns);
-        match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
+        let said = self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns);
+        if let Some(back_ns) = users.shared.absence_end_ns(now_ns) {
+            users.ledger.meter.held_writes.add(stamp.client, now_ns, back_ns - now_ns);
+        }
+        match said {
             Ok((Sending::Out, bytes)) => users.book_sent(stamp, bytes, now_ns),
             Ok((Sending::Waits { is_busy }, _)) => users.ledger.handle_waiting(is_busy, late_ns),
             Err(cause) => {

@@ -193,7 +193,7 @@ impl<'a> Booking<'a> {
         let Ledger { meter, streams, step, .. } = &mut **ledger;
         if let Progress::Begun { stamp } = progress {
             if step.number(request).is_some() {
-                let held_ns = meter.held_writes.held_ns(*client, stamp.sent_ns());
+                let held_ns = meter.held_writes.held_ns(*client, stamp);
                 streams.begin(*client, stamp, held_ns, *now_ns);
             }
             return;
@@ -560,7 +560,7 @@ impl<'a> Booking<'a> {
         // each.
         if (self.latency_run.service_ns, self.latency_run.rtt_ns) != (service_ns, rtt_ns) {
             self.record_latency_run();
-            let held_ns = self.ledger.meter.held_writes.held_ns(self.client, stamp.sent_ns());
+            let held_ns = self.ledger.meter.held_writes.held_ns(self.client, stamp);
             self.latency_run = LatencyRun { service_ns, rtt_ns, answers: 0, held_ns };
         }
         self.ledger.meter.outstanding.remove(awaited, self.now_ns.saturating_sub(self.reach.woken_ns));

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use wire::Stamp;
+
 /// How many are remembered. Answers to messages of earlier ones count as if nothing had held these.
 const WRITES_MAX: usize = 64;
 
@@ -31,13 +33,15 @@ impl HeldWrites {
 
     /// For how long the write was held that a client's message went out with; 0: not at all.
     #[inline]
-    pub(crate) fn held_ns(&self, client: u32, sent_ns: u64) -> u64 {
+    pub(crate) fn held_ns(&self, client: u32, stamp: Stamp) -> u64 {
+        let sent_ns = stamp.sent_ns();
         // Most messages are later than all of them.
         if self.0.back().is_none_or(|latest| latest.began_ns < sent_ns) {
             return 0;
         }
-        let mut writes = self.0.iter().rev();
-        let own = writes.find(|write| write.client == client && write.began_ns == sent_ns);
+        // A stamp says its time in units, and never too late: the write is the one that gives this stamp.
+        let mut writes = self.0.iter().rev().take_while(|write| write.began_ns >= sent_ns);
+        let own = writes.find(|write| write.client == client && stamp.sent_at(write.began_ns) == stamp);
         own.map_or(0, |write| write.held_ns)
     }
 }
@@ -49,13 +53,18 @@ mod tests {
     #[test]
     fn held_writes_hold_their_own_messages() {
         let mut writes = HeldWrites::default();
-        assert_eq!(writes.held_ns(1, 10), 0);
+        let due_ns = 1_000_000;
+        let stamp = |sent_ns| Stamp::new(0, 1, 7, due_ns, sent_ns);
+        assert_eq!(writes.held_ns(1, stamp(due_ns)), 0);
+        // No time is a multiple of a stamp's unit.
+        let began_ns = |n| due_ns + 10_007 * n;
         for n in 0..=WRITES_MAX as u64 {
-            writes.add(1, 10 * n, 3 + n);
+            writes.add(1, began_ns(n), 3 + n);
         }
-        let held = |client, sent_ns| writes.held_ns(client, sent_ns);
-        assert_eq!([held(1, 10), held(1, 20), held(1, 640)], [4, 5, 67]);
-        assert_eq!([held(2, 20), held(1, 21), held(1, 650)], [0; 3], "of others, and of other times");
-        assert_eq!(held(1, 0), 0, "forgotten");
+        let held = |client, sent_ns| writes.held_ns(client, stamp(sent_ns));
+        assert_eq!([1, 2, 64].map(|n| held(1, began_ns(n))), [4, 5, 67]);
+        let others = [held(2, began_ns(2)), held(1, began_ns(2) + 2_048), held(1, began_ns(65))];
+        assert_eq!(others, [0; 3], "of others, and of other times");
+        assert_eq!(held(1, began_ns(0)), 0, "forgotten");
     }
 }
