@@ -17,7 +17,7 @@ use machine::MachineWatch;
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 250_000_000;
 /// How many times as long as a sample takes it is to the next, at least: more would leave the memory of a short
 /// ramp unseen.
-const SAMPLE_PART: u64 = 4;
+const SAMPLES_APART_MIN: u64 = 4;
 /// Most threads listed in a result, the busiest first.
 const THREADS_LISTED_MAX: usize = 16;
 
@@ -182,7 +182,7 @@ impl ServerWatch {
         let sample = self.sample(false);
         // From now, not from when it was due: late samples must not follow each other closer than the clock
         // tick can tell apart.
-        self.next_ns = now_ns + interval_ns(clock::monotonic_ns() - now_ns);
+        self.next_ns = now_ns + interval_ns(clock::monotonic_ns().saturating_sub(now_ns));
         if let (Some(clients), Some(look)) = (growing, sample.alive()) {
             self.growth.push((clients as f64, look.own_bytes() as f64));
         }
@@ -308,7 +308,7 @@ impl ServerWatch {
 /// The time from one sample to the next, of which the first took so long. Among thousands of processes, or
 /// with hardly any CPU, sampling would leave no time for the reports of the workers.
 fn interval_ns(took_ns: u64) -> u64 {
-    SAMPLE_INTERVAL_NS.max(SAMPLE_PART * took_ns)
+    SAMPLE_INTERVAL_NS.max(SAMPLES_APART_MIN * took_ns)
 }
 
 fn overflows() -> Option<u64> {
