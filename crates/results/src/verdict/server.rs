@@ -29,11 +29,13 @@ const WAIT_STEP_NS_MIN: u64 = 500_000_000;
 /// How many times the TCP connect an answer takes at most that is all network.
 const FAR_FACTOR_MAX: f64 = 1.5;
 
-/// A server whose process ended: no generator, however busy, ends another process. A storm may end it on
+/// A server whose process ended: no generator, however busy, ends another process. A storm may restart it on
 /// purpose: then it is the end that counts if nobody was back.
 pub(super) fn ended(step: &Step) -> Option<Cause> {
     let ended_ns = step.server.as_ref()?.ended_ns?;
-    let is_weathered = is_storm(step) && step.back() > 0;
+    // Connections that throng drops are no `disconnects`, and end no process: those of a restart all are.
+    let is_restart = step.counts.disconnects >= step.figures.recovery.count();
+    let is_weathered = is_storm(step) && is_restart && step.back() > 0;
     (!is_weathered).then(|| match ended_ns.checked_sub(step.start_ns) {
         Some(after_ns) => Cause::ServerEnded { after: Ns(after_ns) },
         None => Cause::ServerEndedConnecting,

@@ -116,6 +116,11 @@ fn storms_that_end_the_server_are_its() {
         step.counts.connect_timeouts = 100;
     });
     assert_eq!(why, "server.kept_waiting of=1000 waited=100 what=\"clients\"", "most were back");
+    let (_, why) = judged(|step| {
+        server(step).ended_ns = Some(3_000 * MS);
+        (step.counts.disconnects, step.counts.connect_timeouts) = (200, 100);
+    });
+    assert_eq!(why, "server.ended after_ms=3000.0", "throng dropped 100, and ended no process");
     let (_, why) = judged(|step| step.counts.connect_failures = 200);
     assert_eq!(why, "server.turned_away of=1000 refused=200 what=\"clients\"");
     let (_, why) = judged(|step| step.counts.connect_timeouts = 100);
