@@ -92,9 +92,15 @@ fn not_connected(step: &Step) -> Option<Cause> {
         return Some(cause);
     }
     let (refused, waited, overflows) = (counts.connect_failures, counts.connect_timeouts, overflows(step));
-    // What happened to most: a single refusal does not explain a full queue.
-    if refused > 0 && refused >= waited {
-        return unreachable(step).or(Some(Cause::ServerTurnedAway { refused, of, what }));
+    if refused + waited > 0
+        && let Some(cause) = unreachable(step)
+    {
+        return Some(cause);
+    }
+    // What happened to most: a single refusal does not explain a full queue. A tenth of them is the server's,
+    // whatever the others waited for.
+    if refused > 0 && (refused >= waited || 10 * refused >= waited && !could_connect(step)) {
+        return Some(Cause::ServerTurnedAway { refused, of, what });
     }
     (waited > 0 && could_connect(step)).then_some(Cause::ServerKeptWaiting { waited, of, what, overflows })
 }

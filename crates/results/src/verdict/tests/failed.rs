@@ -79,17 +79,33 @@ fn broken_answers_were_not_left_out() {
 
 #[test]
 fn clients_kept_waiting_outweigh_a_refusal() {
-    let judged = |lag_ns: u64| {
+    let judged = |refused: u64, waited: u64, lag_ns: u64| {
         judged(|step| {
-            (step.usable, step.counts.connect_failures, step.counts.connect_timeouts) = (Some(900), 1, 99);
+            step.usable = Some(1_000 - refused - waited);
+            (step.counts.connect_failures, step.counts.connect_timeouts) = (refused, waited);
             step.machine.as_mut().unwrap().listen_overflows = Some(99);
             generator(step).loop_lag.record_ns(lag_ns);
             held_to(step);
         })
     };
     let why = "server.kept_waiting of=1000 overflows=99 waited=99 what=\"clients\"";
-    assert_eq!(judged(MS), (Bottleneck::Server, why.to_owned()));
-    assert_ne!(judged(900 * MS).0, Bottleneck::Server, "the generator may have given them up early");
+    assert_eq!(judged(1, 99, MS), (Bottleneck::Server, why.to_owned()));
+    assert_ne!(judged(1, 99, 900 * MS).0, Bottleneck::Server, "the generator may have given them up early");
+    let why = "server.turned_away of=1000 refused=400 what=\"clients\"";
+    assert_eq!(judged(400, 401, 900 * MS), (Bottleneck::Server, why.to_owned()));
+}
+
+#[test]
+fn cut_ways_explain_clients_kept_waiting() {
+    let (who, _) = judged(|step| {
+        (step.usable, step.counts.connect_failures, step.counts.connect_timeouts) = (Some(900), 1, 99);
+        step.counts.disconnects = 500;
+        for at_ns in 0..501 {
+            step.errors.add("timed_out", at_ns, "");
+        }
+        held_to(step);
+    });
+    assert_eq!(who, Bottleneck::Network);
 }
 
 /// A storm of 300 clients, 100 of which were not back.
