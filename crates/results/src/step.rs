@@ -259,7 +259,8 @@ impl Step {
 
     /// The usable connections that could be lost: including those of earlier steps.
     pub fn connections(&self) -> u64 {
-        self.usable.unwrap_or(0).max(self.counts.connected)
+        // Without a load, clients of earlier steps are known only as reached.
+        self.usable.or(self.reached).unwrap_or(0).max(self.counts.connected)
     }
 
     /// How often visitors asked to be let into a room, as far as that was answered or is not any more.

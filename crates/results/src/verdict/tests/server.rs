@@ -161,6 +161,21 @@ fn short_listen_queues_are_the_servers() {
 }
 
 #[test]
+fn clients_of_earlier_steps_were_taken() {
+    let why = |reached| {
+        let judged = judged(|step| {
+            step.interrupted = Some(crate::Interrupted::Connecting);
+            (step.usable, step.reached) = (None, Some(reached));
+            step.counts = Counts { connects: 100, connecting: 90, connect_failures: 10, ..Counts::default() };
+        });
+        judged.1
+    };
+    let none = "server.took_none clients=10";
+    assert_eq!(why(0), none);
+    assert_ne!(why(100), none);
+}
+
+#[test]
 fn unsent_messages_are_not_the_servers() {
     let half = |nobody_to_send: u64| {
         judged(|step| {
