@@ -188,11 +188,16 @@ fn occasions(step: &Step) -> u64 {
 fn of_role(step: &Step, role: &RoleFigures) -> Step {
     let RoleFigures { people, counts, handshake, rtt, delivery, .. } = role;
     // Connections that are neither usable nor failed are not counted by role.
-    let connects = counts.connected + counts.connect_timeouts + counts.connect_failures;
+    let failed = counts.connect_timeouts + counts.connect_failures;
+    let connects = counts.connected + failed;
     let mut of_role = apart(step, Counts { connects, ..*counts }, rtt, delivery);
     of_role.clients = *people;
-    // Nor are clients that stay from step to step: at most all that are there have the role.
-    of_role.usable = step.usable.map(|usable| usable.min(*people));
+    // Nor are clients that stay from step to step: at most all that are there have the role, but for those of
+    // it that failed. More attempts than clients were absent are of clients that were there, and came back.
+    of_role.usable = step.usable.map(|usable| {
+        let absent = failed.min(step.clients.saturating_sub(usable));
+        usable.min(people.saturating_sub(absent))
+    });
     of_role.figures.handshake = handshake.clone();
     of_role
 }

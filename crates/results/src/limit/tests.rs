@@ -335,6 +335,11 @@ fn limits_may_name_a_role() {
     step.roles[0].counts.disconnects = 1;
     assert!(passes(&step, "role.speaker.disconnects<1%"), "100 of them are of earlier steps");
     assert!(!passes(&step, "role.speaker.disconnects<0.9%"));
+    (step.clients, step.usable) = (1_110, Some(1_060));
+    (step.roles[0].counts.connected, step.roles[0].counts.connect_failures) = (60, 50);
+    assert!(!passes(&step, "role.speaker.disconnects<1%"), "1 of 60");
+    step.usable = Some(1_110);
+    assert!(passes(&step, "role.speaker.disconnects<1%"), "50 tries to come back failed");
     assert!(!passes(&step, "role.other.missing==0"), "what was not measured is no proof");
     step.figures.rtt.record_n_ns(5 * MS, 1);
     assert!(!passes(&step, "role.speaker.rtt.max<=10ms"), "the message without an answer may be a speaker's");
