@@ -91,7 +91,9 @@ fn lag_ms(caveat: &Caveat, figure: Figure, value: f64) -> Option<f64> {
     };
     let Figure::Timed(timed, statistic) = figure else { return None };
     let about = Timed::named(metric)?;
-    let is_about = about == timed || counts_from_due(about) && counts_from_due(timed);
+    // Clients come back under the load: what makes its messages late makes these late, too.
+    let is_about =
+        about == timed || timed == Timed::Recovery || counts_from_due(about) && counts_from_due(timed);
     let lag_ms = lag.0 as f64 / 1e6;
     let is_lower = matches!(statistic, Statistic::Quantile(q) if q < quantile.0);
     let share = lag.0 as f64 / latency.0.max(1) as f64;
@@ -176,6 +178,7 @@ mod tests {
         };
         assert_eq!(why(Timed::Handshake, 0.95, [3.0, 6.0]), None);
         assert_eq!(why(Timed::Delivery, 0.95, [10.0, 20.0]), Some("caveat.contention"));
+        assert_eq!(why(Timed::Recovery, 0.95, [10.0, 20.0]), Some("caveat.contention"));
         assert_eq!(why(Timed::Rtt, 0.99, [10.0, 20.0]), Some("caveat.contention"));
         assert_eq!(why(Timed::Rtt, 0.5, [10.0, 20.0]), None, "2.4 ms of 20 ms");
         assert_eq!(why(Timed::Rtt, 0.5, [18.0, 20.0]), Some("caveat.contention"));
