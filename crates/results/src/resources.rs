@@ -112,7 +112,8 @@ pub struct MachineUse {
     pub idle_percent_mean: Option<f64>,
     /// Share of their time that the hypervisor gave to others: 0 to 100.
     pub steal_percent: Option<f64>,
-    /// The programs, other than generator and server, that had most of its CPU: the busiest first.
+    /// The programs, other than generator and server, that had most of its CPU: the busiest first. None where
+    /// the server is on it and its processes are hidden.
     pub others: Vec<ProgramUse>,
     /// The busiest network link's throughput, in its busier direction, as a share of its speed: 0 to 100.
     /// Known where the server is on another machine and the link's driver knows its speed.

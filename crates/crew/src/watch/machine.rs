@@ -60,7 +60,8 @@ impl MachineWatch {
             network_percent: self.busiest_link_percent().filter(|_| !is_here),
             retransmit_percent: segments.and_then(|(was, is)| is.resent_percent_since(was)),
             out_of_order_percent: segments.and_then(|(was, is)| is.early_percent_since(was)),
-            others: self.others(server),
+            // Nobody can say which of them is a server here whose processes are hidden.
+            others: if is_here && server.is_empty() { Vec::new() } else { self.others(server) },
             same_host: Some(is_here),
             ..MachineUse::default()
         };
