@@ -79,7 +79,7 @@ pub enum ToTell {
     Repeats(u32),
     /// A larger number than [`REPEATS_MAX`].
     More,
-    /// No number: readings are too coarse, or A is 0, of which there is no share.
+    /// No number: readings are too coarse, a value is a bound, or A is 0, of which there is no share.
     NoNumber,
 }
 

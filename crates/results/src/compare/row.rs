@@ -61,7 +61,7 @@ impl Row {
     }
 
     /// How many runs of each side would tell whether B has changed by that share of A, about; a `share` of 0
-    /// is the least that matters.
+    /// is the least that matters. Where a value is a bound, no number would.
     pub fn runs_to_tell(&self, share: f64) -> ToTell {
         match &self.found {
             _ if self.at_least.contains(&true) => ToTell::NoNumber,
