@@ -139,8 +139,9 @@ impl Figure {
                 Some(capacity) => capacity.at_least,
                 None => !run.steps.is_empty() && run.steps.iter().all(Step::has_passed),
             },
-            Of::SafeRate | Of::SafeRatePerCore => best(&run.verdict.levels)
-                .is_some_and(|level| level.overload_per_s.is_none() && level.fatal_per_s.is_none()),
+            Of::SafeRate | Of::SafeRatePerCore => {
+                best(&run.verdict.levels).is_some_and(|level| level.overload_per_s.is_none())
+            }
         }
     }
 
@@ -364,5 +365,13 @@ mod tests {
         };
         assert_eq!([true, false].map(shown), ["≥ 637", "637"]);
         assert_eq!(rtt.show_bound(12.0, true), "≤ 12.0");
+        let swept = |overload_per_s| {
+            let (safe_per_s, fatal_per_s) = (Some(1_000.0), Some(1_000.0));
+            let level = results::Level { safe_per_s, fatal_per_s, overload_per_s, ..Default::default() };
+            let mut run = Run::default();
+            run.verdict.levels = vec![level];
+            Figure::parse("safe_rate", Scenario::Saturate).unwrap().is_at_least(&run)
+        };
+        assert_eq!((swept(None), swept(Some(2_000.0))), (true, false), "a jam breaks no limit");
     }
 }
