@@ -26,9 +26,7 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     }
     let interval =
         format!("{:.0}% CI {} to {}", capacity.confidence * 100.0, count(capacity.low), count(capacity.high));
-    // A handful of clients is never too wide an interval, but none at all is no answer where some were held.
-    let doubt = capacity.doubt().or((capacity.clients == 0).then_some(Inconclusive::Wide));
-    if let Some(doubt) = doubt {
+    if let Some(doubt) = capacity.doubt() {
         return Some(inconclusive(doubt, &interval));
     }
     let held = clients(capacity.clients);

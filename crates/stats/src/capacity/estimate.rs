@@ -35,7 +35,8 @@ pub struct Capacity {
     /// bound.
     pub at_least: bool,
     /// A level outside the interval that contradicts it: most of its measurements passed above the interval,
-    /// or failed below it; far outside (twice the bounds), one such measurement is enough.
+    /// or failed below it; far outside (twice the bounds), one such measurement is enough. So is any that
+    /// passed where `clients` is 0.
     pub contradicted_by: Option<u64>,
 }
 
@@ -73,7 +74,9 @@ impl Capacity {
             let far_below = clients.saturating_mul(FAR) < self.low && failed > 0;
             let above = clients > self.high && passed > failed;
             let below = clients < self.low && failed > passed;
-            below || far_below || (above || far_above) && !self.at_least
+            // None at all is no answer where some were held, even if the interval has them.
+            let despite_none = self.clients == 0 && passed > 0;
+            below || far_below || despite_none || (above || far_above) && !self.at_least
         };
         Capacity { contradicted_by: levels.iter().rev().find(contradicts).map(|level| level.clients), ..self }
     }

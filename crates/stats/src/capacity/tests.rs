@@ -165,6 +165,14 @@ fn one_measurement_far_outside_contradicts() {
 }
 
 #[test]
+fn passes_contradict_a_capacity_of_none() {
+    let found =
+        Capacity { clients: 0, low: 0, high: 1, at_least: false, ..Search::new(CONFIG).at_least_max() };
+    let of = |passed| found.contradicted(&[Level { clients: 1, passed, failed: 2 }]).contradicted_by;
+    assert_eq!((of(0), of(1)), (None, Some(1)));
+}
+
+#[test]
 fn the_highest_level_that_contradicts_is_named() {
     let levels = [(500, 0, 2), (800, 3, 0), (900, 1, 2), (1_500, 2, 1), (2_000, 1, 1)];
     let levels = levels.map(|(clients, passed, failed)| Level { clients, passed, failed });

@@ -57,7 +57,7 @@ fn noisy_searches_do_not_tell() {
         how_much,
         "cannot_tell.capacity; 95% CI 35 to 1,189, too noisy to say: measure longer (--duration, --sample-size), on a quieter machine"
     );
-    run.verdict.capacity = Some(capacity(0, 0, 1));
+    run.verdict.capacity = Some(Capacity { contradicted_by: Some(1), ..capacity(0, 0, 1) });
     assert_eq!(
         (conclude(&run).how_much.key, conclude(&run).status()),
         ("cannot_tell.capacity", Status::Unclear)
