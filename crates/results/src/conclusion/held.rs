@@ -21,7 +21,10 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     // A search that held nothing has no capacity to tell, nor one whose highest load lost agents: the rules below say
     // what was lost.
     let kept = heaviest_kept(run)?;
-    if capacity.at_least && kept.clients < capacity.clients {
+    let passed = verdict::whole(&run.steps)
+        .filter(|step| step.has_passed() && step.clients <= capacity.clients)
+        .map(|step| step.clients);
+    if passed.max() > Some(kept.clients) {
         return None;
     }
     let interval =

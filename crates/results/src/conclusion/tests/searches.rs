@@ -146,6 +146,11 @@ fn lost_agents_bound_no_capacity() {
     run.steps[1].fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
     assert!(of(&run).0.starts_with("held.clients; 300 clients; "), "{}", of(&run).0);
     assert_eq!(of(&run).1, "breaks.not_found; generator.lost_agents lost=1 of=1");
+    let mut run = run_of_levels(Scenario::Echo, &[(300, true), (600, true), (700, false)]);
+    run.verdict.capacity = Some(capacity(650, 600, 700));
+    assert!(of(&run).0.starts_with("held.capacity; 650 clients; "), "{}", of(&run).0);
+    run.steps[1].fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
+    assert!(of(&run).0.starts_with("held.clients; 300 clients; "), "{}", of(&run).0);
 }
 
 #[test]
