@@ -103,7 +103,7 @@ fn cells(row: &Row) -> Vec<Cell> {
         Cell::Number(value, format!("{sign}{}", show(row.unit, value.abs())))
     };
     let bound = |bound: Option<f64>| bound.filter(|bound| bound.is_finite()).map_or(Cell::Absent, signed);
-    // From a lower bound, no difference can be taken.
+    // A difference from a lower bound is one itself, which a number does not say; the first line does.
     let is_open = row.at_least.contains(&true);
     let by = if is_open { Cell::Absent } else { signed(row.b - row.a) };
     let percent = row.percent().filter(|_| !is_open);

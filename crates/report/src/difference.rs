@@ -17,7 +17,7 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     format!("{percent:+.1}%").replace('-', "−")
 }
 
-/// The reason why B is not told to be better.
+/// The reason why B is told to be neither better than A nor as A is.
 pub(crate) const BLIND: &str =
     "B did not hold the load that A held, or the generator set the pace on both sides";
 

@@ -63,8 +63,10 @@ pub(crate) fn unclear(found: &Comparison) -> Option<String> {
             (Change::CannotTell, Some(_), _) => {
                 "the interval includes zero and differences that matter".to_owned()
             }
-            (_, _, Some(caveat)) => format!("{caveat}, which may be the cause"),
-            (_, _, None) => BLIND.to_owned(),
+            (Change::Faster | Change::Slower, _, Some(caveat)) => {
+                format!("{caveat}, which may be the cause")
+            }
+            _ => BLIND.to_owned(),
         };
         *reasons.entry(reason).or_default() += 1;
     }
@@ -150,5 +152,10 @@ mod tests {
         (found.rows[2].change, found.rows[2].is_blind) = (Change::Faster, true);
         assert_parts(&headline(&found), &["B is worse", "in 1 of 3"]);
         assert_parts(&unclear(&found).expect("two are"), &[&Caveat::MachineFull.to_string(), BLIND]);
+        for row in &mut found.rows {
+            (row.change, row.is_blind) = (Change::NoDifference, true);
+        }
+        assert_parts(&headline(&found), &["Unclear"]);
+        assert_parts(&unclear(&found).expect("all are"), &[BLIND, "(3 of 3)"]);
     }
 }

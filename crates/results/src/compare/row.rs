@@ -26,7 +26,8 @@ pub struct Row {
     pub a: f64,
     /// B's.
     pub b: f64,
-    /// True if the values are lower bounds, as where clients never came back: then nothing is said of them.
+    /// True if the values are lower bounds, as where clients never came back: a change is told only of a
+    /// capacity that is certainly lower, and its size is a bound, too.
     pub at_least: [bool; 2],
     /// The comparison of both. `None`: too few seconds, too few runs, or a value that is not known.
     pub found: Option<compare::Comparison>,
@@ -45,12 +46,12 @@ impl Row {
         (self.a != 0.0).then(|| 100.0 * (self.b - self.a) / self.a)
     }
 
-    /// The change that can be told: none that a caveat may be the cause of, and nothing better of a side that
-    /// did not carry the load.
+    /// The change that can be told: none that a caveat may be the cause of; and where nobody could have seen
+    /// that it got worse, neither that it got better nor that it stayed.
     pub fn told(&self) -> Change {
         match self.change {
             Change::Faster | Change::Slower if self.doubt.is_some() => Change::CannotTell,
-            Change::Faster if self.is_blind => Change::CannotTell,
+            Change::Faster | Change::NoDifference if self.is_blind => Change::CannotTell,
             change => change,
         }
     }

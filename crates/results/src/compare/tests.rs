@@ -156,6 +156,8 @@ fn sides_without_their_load_keep_nothing() {
     let p95 = found(&comparison, "rtt.p95");
     assert_eq!((p95.change, p95.told()), (Change::Faster, Change::CannotTell), "of what came");
     assert_eq!(found(&comparison, "missing").told(), Change::Slower);
+    let rate = found(&comparison, "rate");
+    assert_eq!((rate.change, rate.told()), (Change::NoDifference, Change::CannotTell));
     assert_eq!(ruling(&comparison, "p95 slower by 5%"), [Ruling::CannotTell]);
     assert_eq!(ruling(&comparison, "p95 faster by 5%"), [Ruling::CannotTell]);
     assert_eq!(ruling(&comparison, "missing worse"), [Ruling::Broken]);
