@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use load::Endpoint;
 use net::proc::Service;
-use net::socket::{Addr, can_bind};
+use net::socket::{Addr, is_local};
 use results::format::count;
 use secret::Secret;
 use url::{Host, Url};
@@ -258,9 +258,9 @@ impl Target {
 
     /// Returns whether it runs on this machine; `server`: its processes, as far as they can be seen.
     pub(crate) fn is_here(&self, server: Option<&Service>) -> bool {
-        // Another user's server shows no process, but only an address of this machine can be listened on.
+        // Another user's server shows no process.
         let is_of_this_machine = |endpoint: &Endpoint| match endpoint {
-            Endpoint::Inet(address) => can_bind(&SocketAddr::new(address.ip(), 0)).is_ok(),
+            Endpoint::Inet(address) => is_local(address.ip()),
             Endpoint::Unix(_) => true,
         };
         server.is_some() || self.endpoints.iter().all(is_of_this_machine)

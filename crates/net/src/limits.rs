@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -70,6 +71,12 @@ pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
 /// loaded.
 pub fn has_kernel_tls() -> io::Result<bool> {
     Ok(read("net/ipv4/tcp_available_ulp")?.split_ascii_whitespace().any(|name| name == "tls"))
+}
+
+/// Returns whether programs can bind addresses of this address's family that the machine does not have.
+pub(crate) fn binds_any_address(ip: IpAddr) -> bool {
+    let family = if ip.is_ipv4() { "ipv4" } else { "ipv6" };
+    read_number(&format!("net/{family}/ip_nonlocal_bind")).is_ok_and(|setting| setting != 0)
 }
 
 /// The most threads that the machine runs (`kernel.threads-max`).

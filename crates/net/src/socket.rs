@@ -8,5 +8,5 @@ mod listener;
 mod stream;
 
 pub use addr::{Addr, resolve};
-pub use listener::{Listener, Reservation, can_bind, has_address, listen, reserve};
+pub use listener::{Listener, Reservation, can_bind, has_address, is_local, listen, reserve};
 pub use stream::{Socket, connect, connect_narrow, inherited, pair};

@@ -10,6 +10,7 @@ use rustix::net::{SocketAddrUnix, SocketFlags, accept_with, bind, sockopt};
 
 use super::addr::Addr;
 use super::stream::{Socket, connect};
+use crate::limits::binds_any_address;
 
 /// A socket that accepts connections. Dropping a unix one removes its file.
 #[derive(Debug)]
@@ -62,6 +63,12 @@ pub fn can_bind(addr: &SocketAddr) -> io::Result<()> {
 pub fn has_address(ip: IpAddr) -> bool {
     let bound = can_bind(&SocketAddr::new(ip, 0));
     bound.err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
+}
+
+/// Returns whether this machine is known to have the address. Where the kernel lets programs bind any
+/// (`ip_nonlocal_bind`, ip-sysctl), as on machines with floating addresses, that is known of loopback only.
+pub fn is_local(ip: IpAddr) -> bool {
+    ip.is_loopback() || !binds_any_address(ip) && can_bind(&SocketAddr::new(ip, 0)).is_ok()
 }
 
 impl Reservation {
