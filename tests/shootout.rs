@@ -224,6 +224,24 @@ fn shootouts_go_on_after_the_last_finished() {
     other.assert_failed(2, "usage.resume", &["THRONG={throng} sh ./serve.sh`"]);
 }
 
+#[test]
+fn interrupted_checks_keep_the_record() {
+    let arena = arena_with(SERVE);
+    let whole = shootout(&arena, &["tiny", "--scale", "0.1", "--repeats", "1", "--out", "kept"]);
+    assert_eq!(whole.code, Some(0), "{whole}");
+    let cells = || fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
+    let before = cells();
+    fs::write(arena.path("targets/sh-copy/serve.sh"), "exec sleep 60").unwrap();
+    let mut command = throng(["shootout", "--resume", "kept"]);
+    let mut process = Process::start(command.current_dir(arena.folder()));
+    assert!(wait_until(RUN_MAX, || running_in(&arena) > 1), "no server is checked");
+    process.signal(Signal::INT);
+    let status = process.wait(RUN_MAX).expect("it ends");
+    let (stdout, stderr) = process.into_output();
+    assert_eq!((status.code(), cells()), (Some(130), before), "{stderr}");
+    assert!(stdout.contains("sh-copy") && stderr.contains(" --resume kept"), "{stdout}{stderr}");
+}
+
 /// The processes whose working directory is in the arena, without the dead that nobody has asked about.
 fn running_in(arena: &Arena) -> usize {
     let within = arena.folder().canonicalize().unwrap();

@@ -312,8 +312,9 @@ impl Shootout {
         // A target may have been updated in between, and its rounds would then compare two versions under
         // one name.
         let (passed, receipts) = gate::pass(&wanted, head.no_install, host, tools);
+        // Half of the checks say nothing: the record stays as it is, and still has its tables.
         if (tools.is_interrupted)() {
-            return Err(Failure::interrupted());
+            return Ok((suite, record, passed));
         }
         for receipt in known {
             let mut now = receipts.iter().filter(|now| now.target == receipt.target);
