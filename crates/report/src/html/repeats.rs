@@ -46,14 +46,15 @@ impl<'a> Repeats<'a> {
         (all.len() > 1 && has_latency(stands)).then_some(Repeats(all))
     }
 
-    /// The range over all repeats, open at its end where some never came.
+    /// The range over all repeats; an end is a bound where some messages never came.
     pub(super) fn range(&self, q: f64) -> String {
-        let found = || self.0.iter().map(|one| main_figure(one).quantile_ns(q));
+        let found =
+            || self.0.iter().map(|one| (main_figure(one).quantile_ns(q), one.is_open(main_timed(one), q)));
         let [low, high] = [found().min(), found().max()].map(Option::unwrap_or_default);
         // Any repeat whose end is open may be the longest.
-        let is_open = self.0.iter().any(|one| one.is_open(main_timed(one), q));
-        let high = reading::latency(high, is_open);
-        format!("{} to {high} in {} repeats", reading::latency(low, false), self.0.len())
+        let is_open = found().any(|(_, is_open)| is_open);
+        let (low, high) = (reading::latency(low.0, low.1), reading::latency(high.0, is_open));
+        format!("{low} to {high} in {} repeats", self.0.len())
     }
 
     /// Their data for charts.

@@ -405,10 +405,15 @@ fn ranges_of_repeats_may_end_open() {
         figures.service.record_n_ns(ms * 1_000_000, answered);
         run
     };
-    let runs = [repeat(2_000, 100), sample::broadcast_run()];
-    let words = |others| words_of(&html(&Page { runs: &runs, repeats: &[others], ..Page::default() }));
-    let open = words(vec![repeat(1_500, 20)]);
-    assert!(open.contains("1.50s to ≥ 2.00s"), "{open}");
-    let unanswered = words(vec![repeat(1_500, 0)]);
+    let words = |run: Run, other: Run| {
+        let runs = [run, sample::broadcast_run()];
+        words_of(&html(&Page { runs: &runs, repeats: &[vec![other]], ..Page::default() }))
+    };
+    let open = words(repeat(2_000, 100), repeat(1_500, 20));
+    assert!(open.contains("≥ 1.50s to ≥ 2.00s"), "{open}");
+    let begins_closed = words(repeat(2_000, 20), repeat(1_500, 100));
+    let has_range = begins_closed.contains("1.50s to ≥ 2.00s");
+    assert!(has_range && !begins_closed.contains("≥ 1.50s"), "{begins_closed}");
+    let unanswered = words(repeat(2_000, 100), repeat(1_500, 0));
     assert!(!unanswered.contains("in 2 repeats"), "{unanswered}");
 }
