@@ -33,6 +33,8 @@ interface Row {
 interface Ended extends Partial<Record<FigureName, Summary>> {
   clients: number;
   counts: { errors: Record<string, { count: number }>; [count: string]: unknown };
+  /** When the user ended it before its time. */
+  interrupted?: "connecting" | "loading";
   rates: { asked_per_s?: number; achieved_per_s?: number };
   bottleneck?: string;
   /** Those asked for, those that hold without it, and the one that ends a walk. */
@@ -170,7 +172,7 @@ function endStep(run: Run, ended: Ended, latencies: FigureName[], defects: strin
   const wrong = defects.map((name) => [name, ended.counts[name] ?? 0]).filter(([, messages]) => messages !== 0);
   Object.assign(step, {
     clients: ended.clients,
-    kept: [...ended.limits, ...ended.standing, ended.stop].every((limit) => limit?.passed ?? true),
+    kept: isKept(ended),
     asked: ended.rates.asked_per_s,
     sent: ended.rates.achieved_per_s,
     main: latencies.find((name) => ended[name]) ?? latencies[0]!,
@@ -179,6 +181,15 @@ function endStep(run: Run, ended: Ended, latencies: FigureName[], defects: strin
     bottleneck: ended.bottleneck,
   } satisfies Partial<Step>);
   run.steps.push(emptyStep());
+}
+
+/** As in the report, undefined where nothing is known of the load (`Step::tells_nothing` in crates/results). */
+function isKept({ limits, standing, stop, interrupted, counts }: Ended): boolean | undefined {
+  const kept = [...limits, ...standing, stop].every((limit) => limit?.passed ?? true);
+  const has = (name: string) => Number(counts[name] ?? 0) > 0;
+  const isUnanswered = has("expected") && !["received", "corrupt", "unexpected", "leaked", "duplicate"].some(has);
+  const tellsNothing = interrupted === "connecting" || (interrupted === "loading" && isUnanswered);
+  return kept && tellsNothing ? undefined : kept;
 }
 
 function latency(summary: Summary): Latency {
@@ -199,7 +210,7 @@ function showSteps(place: HTMLElement, run: Run): void {
         said(step.sent, rate) ?? "",
         ...[figure?.p50, figure?.p95, figure?.p99, figure?.max].map((value) => said(value, duration) ?? ""),
         count(Object.values(step.errors).reduce((sum, n) => sum + n, 0)),
-        step.kept ? "kept" : "broken",
+        step.kept === undefined ? "" : step.kept ? "kept" : "broken",
         step.bottleneck ?? "",
       ];
     }),

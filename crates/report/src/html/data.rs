@@ -187,7 +187,8 @@ fn steps_with_curves(run: &Run) -> Vec<usize> {
     let edges = run.verdict.levels.iter().flat_map(|level| {
         let steps = || numbered().filter(move |(_, step)| step.clients == level.clients);
         let by_rate = |a: &(usize, &Step), b: &(usize, &Step)| asked(a).total_cmp(&asked(b));
-        let highest_kept = steps().filter(|(_, step)| step.has_passed()).max_by(by_rate);
+        let is_kept = |(_, step): &(usize, &Step)| step.has_passed() && !step.tells_nothing();
+        let highest_kept = steps().filter(is_kept).max_by(by_rate);
         let lowest_broken = steps().filter(|(_, step)| !step.has_passed()).min_by(by_rate);
         [highest_kept, lowest_broken]
     });

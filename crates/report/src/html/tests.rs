@@ -154,7 +154,7 @@ fn defects_are_of_deliveries() {
 
 #[test]
 fn curves_are_of_few_steps() {
-    let drawn = |run: &Run| -> Vec<u64> {
+    let drawn = |run: &Run, value: &str| -> Vec<f64> {
         let data = data_of(&page_of(std::slice::from_ref(run)));
         let steps = data["runs"][0]["steps"].as_array().unwrap().clone();
         let has_curve = |step: &&serde_json::Value| {
@@ -165,14 +165,16 @@ fn curves_are_of_few_steps() {
             );
             figures.values().filter(|figure| curve(figure)).count() == 1
         };
-        steps.iter().filter(has_curve).map(|step| step["clients"].as_u64().unwrap()).collect()
+        steps.iter().filter(has_curve).map(|step| step[value].as_f64().unwrap()).collect()
     };
     let mut run = sample::echo_run();
     let step = run.steps[0].clone();
     run.steps = (1..=200).map(|clients| results::Step { clients, ..step.clone() }).collect();
-    assert_eq!(drawn(&run), [30, 64, 98, 132, 166, 200]);
-    let sweep = sample::sweep_run();
-    assert!(!drawn(&sweep).is_empty() && drawn(&sweep).len() <= 2 * sweep.verdict.levels.len());
+    assert_eq!(drawn(&run, "clients"), [30.0, 64.0, 98.0, 132.0, 166.0, 200.0]);
+    let mut sweep = sample::sweep_run();
+    assert_eq!(drawn(&sweep, "asked"), [200.0, 400.0, 80.0, 160.0]);
+    (sweep.steps[2].stop, sweep.steps[2].interrupted) = (None, Some(results::Interrupted::Connecting));
+    assert_eq!(drawn(&sweep, "asked"), [200.0, 80.0, 160.0], "nothing is known of 400/s");
 }
 
 #[test]
