@@ -211,7 +211,7 @@ fn outcome_cells(step: &Step) -> Vec<String> {
 }
 
 /// CPU of the server, of all cores that it may use: `62%` of one, `31% of 2 cores`.
-fn server_cpu(server: &ServerUse) -> Option<String> {
+pub(crate) fn server_cpu(server: &ServerUse) -> Option<String> {
     let (percent, all) = (server.cpu_percent_of_cores()?, server.cores_or_one());
     let of = if all == 1.0 { String::new() } else { format!(" of {}", cores(all)) };
     Some(format!("{percent:.0}%{of}"))

@@ -143,7 +143,7 @@ function stepTable({ steps }: Run): Table {
   return {
     columns: [
       "clients", "asked", "sent", "received", ...names.flatMap((name) => STATISTICS.map((statistic) => `${name} ${statistic}`)),
-      "failures", "server CPU", "server memory", "kept",
+      "failures", "server CPU (100% is one core)", "server memory", "kept",
     ],
     rows: steps.map((step) => [
       as(count)(step.clients), ...[step.asked, step.sent, step.received].map((value) => maybe(rate, value)),

@@ -14,7 +14,9 @@ use super::page::{Page, main_timed};
 use super::repeats::Repeats;
 use crate::names::unique;
 use crate::reading;
-use crate::step_table::{STATISTICS, StepSheet, StepTable, role_table, room_table, say_table, step_sheet};
+use crate::step_table::{
+    STATISTICS, StepSheet, StepTable, role_table, room_table, say_table, server_cpu, step_sheet,
+};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells, share_of_ceiling};
 use results::format::{bytes, clients, count, duration, rate};
 
@@ -262,10 +264,7 @@ fn facts(run: &Run) -> Vec<Fact> {
     let lost = if lost > 0 { format!(", {} lost before the load", count(lost)) } else { String::new() };
     facts.push(fact("clients connected", count(reached), &format!("of {}{lost}", count(step.clients))));
     let server = step.server.as_ref();
-    if let Some(cpu) = server.and_then(|server| server.cpu_percent_mean) {
-        let cores = server.and_then(|server| server.cores).map(|cores| format!("of {:.0}%", cores * 100.0));
-        facts.push(fact("server CPU", format!("{cpu:.0}%"), &cores.unwrap_or_default()));
-    }
+    facts.extend(server.and_then(server_cpu).map(|cpu| fact("server CPU", cpu, "")));
     if let Some(rss) = server.and_then(|server| server.rss_bytes_peak) {
         facts.push(fact("server memory", bytes(rss as f64), "resident, at its peak"));
     }
