@@ -371,7 +371,7 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_of_rate = losses(run).iter().any(|loss| {
         matches!(loss, Loss::Rate { .. } | Loss::Kept { .. } | Loss::Queued { .. } | Loss::Limit { .. })
     });
-    let is_answered = takes_nobody(run) || run.verdict.capacity.is_some();
+    let is_answered = takes_nobody(run) || run.is_looking();
     if conclusion.status() != Status::Failed || !is_shared || !is_of_rate || is_answered {
         return None;
     }
@@ -390,8 +390,7 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 /// A search from a tenth of what failed finds what passes in a few steps; with roles, which a tenth may lack,
 /// from half.
 fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
-    let is_answered =
-        takes_nobody(run) || run.verdict.capacity.is_some() || ask_for_less(run, conclusion).is_some();
+    let is_answered = takes_nobody(run) || run.is_looking() || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
         return None;
     }
@@ -485,7 +484,7 @@ fn search_beyond(run: &Run, _: &Conclusion) -> Option<Next> {
 
 fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let step = heaviest_kept(run)?;
-    if conclusion.status() != Status::Passed || run.verdict.capacity.is_some() {
+    if conclusion.status() != Status::Passed || run.is_looking() {
         return None;
     }
     let more = step.clients * 10;

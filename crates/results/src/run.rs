@@ -52,7 +52,7 @@ pub struct Run {
 
 impl Run {
     /// Returns whether it breaks limits to find where they break: a search, or a sweep of rates.
-    pub(crate) fn is_looking(&self) -> bool {
+    pub fn is_looking(&self) -> bool {
         // Older files tell a search by its capacity alone.
         self.is_search || self.verdict.capacity.is_some() || self.scenario.facts().sweeps
     }

@@ -305,6 +305,9 @@ fn broken_generators_measure_again() {
     run.verdict.bottleneck = Some(Cause::GeneratorBroke { error }.into());
     let (keys, command) = proposed(&run);
     assert_eq!((keys[0], &*command), ("repeat_whole", "throng echo ws://h/ --clients 100"));
+    (run.command, run.is_search) =
+        ("throng echo ws://h/ --search".split(' ').map(str::to_owned).collect(), true);
+    assert!(!proposed(&run).0.contains(&"search_above"));
 }
 
 #[test]
