@@ -8,7 +8,7 @@ use report::Suggestion;
 use results::conclusion::{self, Conclusion, Status, heaviest_kept};
 use results::finding::{Cause, Caveat, Loss};
 use results::scenario::Due;
-use results::{Bottleneck, Rates, Run, Scenario, Step, command_line, units};
+use results::{Bottleneck, Rates, Run, Scenario, Step, command_line, is_of_publishers, units};
 
 use crate::processes;
 
@@ -247,7 +247,7 @@ fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
     let mut errors = run.steps.iter().flat_map(|step| step.errors.iter());
     let (kind, _) = errors.find(|(_, error)| is_refusal(&error.example))?;
     // What clients log in with is not sent with published messages.
-    if kind.starts_with("publish_") {
+    if is_of_publishers(kind) {
         let what = "log in where messages are published: --publish-header, or headers in [publish]";
         return Some(Next { key: "log_in_to_publish", what: what.into(), words: None });
     }

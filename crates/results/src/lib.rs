@@ -42,5 +42,5 @@ pub use scenario::Scenario;
 pub use spent::TimeSpent;
 pub use step::{
     CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup, is_of_answers,
-    with_lengths,
+    is_of_publishers, with_lengths,
 };

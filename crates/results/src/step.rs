@@ -15,7 +15,7 @@ use crate::spent::TimeSpent;
 mod kept;
 
 /// The prefix of kinds of errors of publishers.
-pub(crate) const PUBLISH: &str = "publish_";
+const PUBLISH: &str = "publish_";
 /// The prefix of kinds of errors that are answers of HTTP, which came, with another status, body or coding
 /// than expected (METHODOLOGY "Figures"); `wire::WrongResponse` names them.
 const ANSWERS: &str = "http_";
@@ -26,6 +26,11 @@ pub(crate) const HTTP_STATUS: &str = "http_status";
 /// Returns whether errors of a kind are wrong answers.
 pub fn is_of_answers(kind: &str) -> bool {
     kind.starts_with(ANSWERS) && kind != HTTP_STATUS
+}
+
+/// Returns whether errors of a kind are those of publishers.
+pub fn is_of_publishers(kind: &str) -> bool {
+    kind.starts_with(PUBLISH)
 }
 
 /// One level of load, measured on its own. Times are from the start of the run.
@@ -145,7 +150,7 @@ impl Step {
 
     /// An example of what most requests to publish something met with that failed; `None`: none did.
     pub fn unpublished(&self) -> Option<&str> {
-        let failed = self.errors.iter().filter(|(kind, _)| kind.starts_with(PUBLISH));
+        let failed = self.errors.iter().filter(|(kind, _)| is_of_publishers(kind));
         failed.max_by_key(|(_, error)| error.count).map(|(_, main)| main.example.as_str())
     }
 

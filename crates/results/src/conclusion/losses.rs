@@ -11,7 +11,7 @@ use crate::rates::KEPT_PERCENT_MIN;
 use crate::scenario::{Due, Scenario};
 use crate::silence;
 use crate::standing;
-use crate::step::{HTTP_STATUS, PUBLISH, Step, is_of_answers};
+use crate::step::{HTTP_STATUS, Step, is_of_answers, is_of_publishers};
 
 /// The share of the rate that is left without what was lost that is enough for it to be explained by that.
 const EXPLAINED: f64 = 0.9;
@@ -277,7 +277,7 @@ fn is_of_clients(scenario: Scenario, kind: &str) -> bool {
     // A stream is a request's, or a client's whole connection (RFC 8441).
     const STREAMS: [&str; 2] = ["http2_refused", "http2_reset"];
     let is_of_requests = !scenario.facts().has_dialects && STREAMS.contains(&kind);
-    !is_of_requests && !is_of_answers(kind) && !kind.starts_with(PUBLISH) && !OTHERS.contains(&kind)
+    !is_of_requests && !is_of_answers(kind) && !is_of_publishers(kind) && !OTHERS.contains(&kind)
 }
 
 /// The most frequent of the HTTP answers that were not as expected.
