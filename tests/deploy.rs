@@ -186,6 +186,32 @@ fn pods_have_no_rights_and_limits() {
     }
 }
 
+/// The charts of other projects give their pods the same names.
+#[test]
+fn selectors_of_nats_are_throngs_alone() {
+    let read = |name: &str| std::fs::read_to_string(deploy().join("kubernetes").join(name)).unwrap();
+    let nats = read("nats.yaml");
+    let service = nats.split("\n---\n").find(|object| object.contains("kind: Service")).expect("a service");
+    let selectors = service.split_once("  selector:").expect("a selector").1;
+    let network = read("network.yaml");
+    let mut lines = selectors.lines().chain(network.lines()).map(str::trim);
+    let mut found = 0;
+    while let Some(line) = lines.next() {
+        if line == "app.kubernetes.io/name: nats" {
+            assert_eq!(lines.next(), Some("app.kubernetes.io/part-of: throng"));
+            found += 1;
+        }
+    }
+    assert_eq!(found, 3);
+    assert!(!network.contains("values: [nats"), "{network}");
+    for name in ["nats.yaml", "agents.yaml", "run.yaml"] {
+        let manifest = read(name);
+        let (_, template) = manifest.split_once("  template:\n").expect("a pod");
+        let labels = template.split_once("    spec:\n").expect("its contents").0;
+        assert!(labels.contains("app.kubernetes.io/part-of: throng"), "{name}");
+    }
+}
+
 /// The most that `systemd-analyze security` gives.
 const EXPOSURE_MAX: f64 = 2.5;
 
