@@ -79,6 +79,8 @@ pub(crate) struct Needs<'a> {
     pub(crate) writable: &'a [&'a Path],
     /// It installs packages of the distribution.
     pub(crate) packages: bool,
+    /// It installs or builds, with the user's options of its tools.
+    pub(crate) options: bool,
 }
 
 impl Sandbox {
@@ -109,7 +111,10 @@ impl Sandbox {
         let tools = Tools::of(users.as_deref(), &home)?;
         readable.extend(tools.folders);
         env.extend(tools.env);
-        env.extend(options(&home, &tmp)?);
+        if needs.options {
+            env.extend(surroundings::of_builds().map(|(name, value)| (name, Some(value))));
+        }
+        env.extend(options(&home, &tmp, needs.options)?);
         Ok(Sandbox { readable, writable, env, uses_packages: needs.packages, hides_processes: false })
     }
 
@@ -237,14 +242,16 @@ fn make(folder: &Path) -> io::Result<()> {
 }
 
 /// Variables for tools that look for the home elsewhere than in `HOME`, or for what is around the target's folder.
-fn options(home: &Path, tmp: &Path) -> io::Result<[(String, Option<String>); 2]> {
+/// They are added to the user's own; those of the JVM, only `for_builds`.
+fn options(home: &Path, tmp: &Path, for_builds: bool) -> io::Result<[(String, Option<String>); 2]> {
     let java = format!(r#"-Duser.home="{}" -Djava.io.tmpdir="{}""#, utf8(home)?, utf8(tmp)?);
-    let added = |name: &str, more: &str| {
-        let value = env::var(name).map_or(more.to_owned(), |value| format!("{value} {more}"));
+    let added = |name: &str, is_kept: bool, more: &str| {
+        let given = env::var(name).ok().filter(|_| is_kept);
+        let value = given.map_or(more.to_owned(), |given| format!("{given} {more}"));
         (name.to_owned(), Some(value))
     };
     // Whether the folder is in a clone, and of what, is not to be seen; and a home that cannot be removed is no use.
-    Ok([added("JAVA_TOOL_OPTIONS", &java), added("GOFLAGS", "-buildvcs=false -modcacherw")])
+    Ok([added("JAVA_TOOL_OPTIONS", for_builds, &java), added("GOFLAGS", true, "-buildvcs=false -modcacherw")])
 }
 
 /// All files and folders that are not hidden and in which nothing hidden is, as few as there can be.

@@ -318,7 +318,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
     let place = Place::find(tools.host, &target.folder, &tools.throng, &[]).map_err(trouble)?;
     // Only installing needs what the package manager writes to.
     let is_of_packages = stage == Stage::Install && uses_packages(target);
-    let needs = Needs { packages: is_of_packages, ..Needs::default() };
+    let needs = Needs { packages: is_of_packages, options: true, ..Needs::default() };
     let brief = Brief {
         sandbox: Some(sandbox(target, tools, needs).map_err(trouble)?),
         command: step.command.iter().map(|word| place.fill(word)).collect(),

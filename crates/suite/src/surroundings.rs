@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::process::Command;
 
 /// Variables any program needs: where things are, in which language it talks, and how to reach the network.
-const GENERAL: [&str; 61] = [
+const GENERAL: [&str; 57] = [
     "PATH",
     "HOME",
     "USER",
@@ -50,11 +50,7 @@ const GENERAL: [&str; 61] = [
     "RUST_BACKTRACE",
     "RUSTFLAGS",
     "JAVA_HOME",
-    "JAVA_OPTS",
-    "JAVA_TOOL_OPTIONS",
     "LEIN_HOME",
-    "LEIN_JVM_OPTS",
-    "SBT_OPTS",
     "VIRTUAL_ENV",
     // Not all of PYTHON and UV_: PYTHONDEVMODE slows a server down, and UV_ begins libuv's variables, too.
     "PYTHONHOME",
@@ -100,6 +96,9 @@ const FAMILIES: [&str; 24] = [
     "CABAL_",
 ];
 
+/// Options of the JVM, by which a build finds a proxy or has enough memory. A server would be another with them.
+const OF_BUILDS: [&str; 4] = ["JAVA_OPTS", "JAVA_TOOL_OPTIONS", "LEIN_JVM_OPTS", "SBT_OPTS"];
+
 /// Folders of tools' caches.
 const CACHES: [&str; 16] = [
     "CARGO_HOME",
@@ -129,6 +128,11 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
 pub(crate) fn kept() -> impl Iterator<Item = (String, OsString)> {
     let named = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     named.filter(|(name, _)| is_for_all(name))
+}
+
+/// The variables that are for installing and building alone.
+pub(crate) fn of_builds() -> impl Iterator<Item = (String, String)> {
+    OF_BUILDS.into_iter().filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)))
 }
 
 /// Returns whether the variable says where a tool keeps things.
@@ -179,6 +183,7 @@ mod tests {
             "NODE_OPTIONS",
             "PYTHONDEVMODE",
             "PYTHONASYNCIODEBUG",
+            "JAVA_TOOL_OPTIONS",
             "UV_THREADPOOL_SIZE",
         ] {
             assert!(!is_for_all(name), "{name}");
