@@ -33,6 +33,8 @@ const NAMES: [&str; 24] = [
 ];
 /// Keys of what people say, in the order in which they are preferred.
 const TEXTS: [&str; 8] = ["text", "body", "message", "content", "msg", "say", "payload", "data"];
+/// The first of [`TEXTS`], under which nothing but talk stands: `payload` and `data` hold a room as well.
+const SAYINGS: usize = 6;
 /// New texts with which a kind is what people say, though its name begins as a message does that joins.
 const TALK_MIN: usize = 3;
 
@@ -206,7 +208,7 @@ impl Talk {
 
     /// Returns whether people talk by it, as with `message.create`: what is joined stands under no such key.
     fn is_talk(&self, kind: &Kind) -> bool {
-        let is_text = |at: usize, leaf: &Leaf| rank_of(&leaf.pointer) < TEXTS.len() && self.is_text(at, leaf);
+        let is_text = |at: usize, leaf: &Leaf| rank_of(&leaf.pointer) < SAYINGS && self.is_text(at, leaf);
         let messages = self.of(true, kind);
         let texts = messages.filter(|(at, message)| message.leaves.iter().any(|leaf| is_text(*at, leaf)));
         texts.take(TALK_MIN).count() == TALK_MIN

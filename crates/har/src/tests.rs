@@ -300,6 +300,8 @@ fn messages_that_create_are_told_from_joins() {
         ("message.create", "text", Some("message.create")),
         ("join", "room", None),
         ("subscribe", "symbol", None),
+        ("join", "payload", None),
+        ("subscribe", "data", None),
     ] {
         let said = ["red", "green", "blue"].map(|word| json!({ "type": kind, key: word }).to_string());
         let texts: Vec<String> =
