@@ -55,15 +55,16 @@ pub struct Standing {
 pub enum Unplaced {
     /// One round says nothing of how much a figure varies.
     OneRound,
-    /// The interval of a mean above 0 reaches 0 where more is better: it is behind everybody as well as ahead.
+    /// The interval of a floor or of a mean above 0 reaches 0 where more is better: it is behind everybody as
+    /// well as ahead.
     ReachesNothing,
 }
 
 impl Unplaced {
-    fn of(figure: &Figure, mean: f64, interval: Option<Interval>) -> Option<Self> {
+    fn of(figure: &Figure, mean: f64, is_bound: bool, interval: Option<Interval>) -> Option<Self> {
         let Some(interval) = interval else { return Some(Unplaced::OneRound) };
-        // A server that held nothing in any round is behind everybody.
-        let reaches_nothing = figure.more_is_better() && mean > 0.0 && interval.low <= 0.0;
+        // A server that held nothing in any round by its own limits is behind everybody.
+        let reaches_nothing = figure.more_is_better() && (mean > 0.0 || is_bound) && interval.low <= 0.0;
         reaches_nothing.then_some(Unplaced::ReachesNothing)
     }
 }
@@ -127,7 +128,7 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
             let interval = entrant.interval().filter(|_| *is_ranked);
             let mean = mean(values);
             let sound = mean.filter(|_| *is_ranked);
-            let unplaced = sound.and_then(|mean| Unplaced::of(figure, mean, interval));
+            let unplaced = sound.and_then(|mean| Unplaced::of(figure, mean, *is_bound, interval));
             // Whatever it is, the reference is once itself.
             let is_reference = target == reference;
             let share =
@@ -324,6 +325,9 @@ mod tests {
         let found = standings(&Figure::parse("capacity", Scenario::Broadcast).unwrap(), &all, "");
         let places: Vec<_> = found.iter().map(|one| one.place.unwrap().to_string()).collect();
         assert_eq!(places, ["1", "2", "3"]);
+        let bound = Entrant { is_bound: true, ..broke("none", 0.0, 500.0) };
+        let found = standings(&Figure::parse("capacity", Scenario::Broadcast).unwrap(), &[bound], "");
+        assert_eq!((found[0].place, found[0].unplaced), (None, Some(Unplaced::ReachesNothing)));
     }
 
     #[test]
