@@ -1,8 +1,6 @@
 //! Action Cable: commands with an identifier, and messages of the subscription that has most.
 
-use std::collections::BTreeMap;
-
-use super::turn::{Carried, Flag, Turn, most};
+use super::turn::{Carried, Flag, Turn, left_out, most};
 use crate::json::{member, text_member, without};
 use crate::recording::{Recording, Text};
 
@@ -40,22 +38,17 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
         protocol: "actioncable",
         flags,
         turns: turns.collect(),
-        notes: left_out(&others),
+        notes: left_out(others.into_iter().map(named)),
         ..Carried::default()
     })
 }
 
-/// Remarks on the other subscriptions, by channel: the rest of an identifier may be a token.
-fn left_out(others: &[&str]) -> Vec<String> {
-    let mut counts: BTreeMap<Option<String>, usize> = BTreeMap::new();
-    for other in others {
-        *counts.entry(text_member(other, CHANNEL)).or_default() += 1;
+/// The other subscription, by its channel.
+fn named(identifier: &str) -> String {
+    match text_member(identifier, CHANNEL) {
+        Some(channel) => format!("subscriptions to {channel}"),
+        None => "subscriptions without a channel".to_owned(),
     }
-    let note = |(channel, count): (Option<String>, usize)| match channel {
-        Some(channel) => format!("left out: subscriptions to {channel} ({count})"),
-        None => format!("left out: subscriptions without a channel ({count})"),
-    };
-    counts.into_iter().map(note).collect()
 }
 
 fn is_command(text: &Text, command: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::turn::{Carried, Flag, Turn};
+use super::turn::{Carried, Flag, Turn, left_out};
 use crate::json::{member, text_member};
 use crate::recording::{Recording, Text};
 
@@ -38,7 +38,7 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
             flags.push(Flag::new("subscription-variables", &subscription.variables));
         }
     }
-    let notes = subscriptions.map(|other| format!("left out: {}", other.document)).collect();
+    let notes = left_out(subscriptions.map(|other| format!("subscriptions to {}", name_of(&other.document))));
     // Backwards, so that of several operations with one number the first stays.
     let by_number: HashMap<&str, &Operation> =
         operations.iter().rev().map(|operation| (operation.number.as_str(), operation)).collect();
@@ -53,6 +53,14 @@ fn operation(text: &Text) -> Option<Operation> {
     let variables = member(payload, "variables").unwrap_or("{}").to_owned();
     let is_subscription = document.trim_start().starts_with("subscription");
     Some(Operation { number, document, variables, is_subscription })
+}
+
+/// The operation's name, or the first of its fields where it has none; arguments may be tokens.
+fn name_of(document: &str) -> &str {
+    let (head, fields) = document.split_once('{').unwrap_or((document, ""));
+    let name = head.split(['(', '@']).next().and_then(|head| head.split_whitespace().nth(1));
+    let is_other = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    name.or_else(|| fields.trim_start().split(is_other).next()).unwrap_or_default()
 }
 
 fn turn(text: &Text, operations: &HashMap<&str, &Operation>) -> Option<Turn> {

@@ -1,6 +1,8 @@
 //! Phoenix channels: `[join_ref, ref, topic, event, payload]`, or an object with these names before version 2.
 
-use super::turn::{Carried, Flag, Turn, most};
+use std::collections::BTreeSet;
+
+use super::turn::{Carried, Flag, Turn, left_out, most};
 use crate::json::{items, member, text_of};
 use crate::recording::{Recording, Text};
 
@@ -35,8 +37,10 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
     if join.is_first {
         flags.push(Flag::new("vsn", "1.0.0"));
     }
-    let others = joins.iter().filter(|join| join.topic != topic);
-    let notes = others.map(|join| format!("left out: the topic {}", join.topic)).collect();
+    let others: BTreeSet<&str> = joins.iter().map(|join| join.topic.as_str()).collect();
+    let others = others.into_iter().filter(|other| *other != topic);
+    // The part before the colon is the channel's; behind it may be a token.
+    let kinds = others.map(|other| format!("topics of {}", other.split(':').next().unwrap_or_default()));
     let join_number = join.number.clone();
     let turns = messages.iter().filter(|message| message.topic == topic && !is_own(message));
     let turns = turns.filter(|message| message.event != REPLY || message.number != join_number).map(turn);
@@ -45,7 +49,7 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
         flags,
         own_query: &["vsn"],
         turns: turns.collect(),
-        notes,
+        notes: left_out(kinds),
         ..Carried::default()
     })
 }

@@ -60,10 +60,20 @@ impl Turn {
 
 /// The name with most votes; of several, the first in the order of their names.
 pub(super) fn most<'a>(votes: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for vote in votes {
-        *counts.entry(vote).or_default() += 1;
-    }
+    let counts = counted(votes);
     let most = counts.values().max().copied();
     counts.into_iter().find(|(_, count)| Some(*count) == most).map(|(name, _)| name.to_owned())
+}
+
+/// Remarks on what is left out, by names of the app's own: the rest of an address may be a token.
+pub(super) fn left_out(names: impl Iterator<Item = String>) -> Vec<String> {
+    counted(names).into_iter().map(|(name, count)| format!("left out: {name} ({count})")).collect()
+}
+
+fn counted<T: Ord>(names: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    counts
 }
