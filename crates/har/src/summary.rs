@@ -6,7 +6,7 @@ use crate::carried;
 use crate::kind::{Kind, Message};
 use crate::recording::Recording;
 use crate::talk::MESSAGES_MAX;
-use crate::trace::{fields, is_random, is_secret};
+use crate::trace::{fields, is_random, is_typed_secret};
 use crate::writing::is_of_room;
 
 /// Kinds and rooms that are named: a line has no place for more.
@@ -33,7 +33,7 @@ impl Summary {
     /// Sums up a session.
     pub fn of(recording: &Recording) -> Summary {
         let carried = carried::read(recording);
-        let is_login = |exchange| fields(exchange).iter().any(|(key, _)| is_secret(key));
+        let is_login = |exchange| fields(exchange).iter().any(|(key, _)| is_typed_secret(key));
         let mut summary = Summary {
             protocol: carried.protocol,
             is_logged_in: recording.exchanges.iter().any(is_login),

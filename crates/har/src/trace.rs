@@ -176,7 +176,7 @@ impl<'a> Trace<'a> {
         for (at, exchange) in recording.exchanges.iter().enumerate() {
             let is_before = exchange.at_s <= recording.socket.at_s;
             let fields = fields(exchange);
-            if is_before && exchange.method == "POST" && fields.iter().any(|(key, _)| is_secret(key)) {
+            if is_before && exchange.method == "POST" && fields.iter().any(|(key, _)| is_typed_secret(key)) {
                 trace.note_typed(at, &fields);
                 trace.require(at);
             }
@@ -189,7 +189,7 @@ impl<'a> Trace<'a> {
     fn note_typed(&mut self, at: usize, fields: &[(String, String)]) {
         for (key, value) in fields {
             let is_constant = CONSTANT.contains(&key.to_lowercase().as_str()) || value.is_empty();
-            if is_secret(key) || !is_constant && !self.is_of_page(at, key, value) {
+            if is_typed_secret(key) || !is_constant && !self.is_of_page(at, key, value) {
                 self.column(key, value);
             }
         }
@@ -264,7 +264,7 @@ impl<'a> Trace<'a> {
         if let Some(found) = self.search(key, value, before_s) {
             return Some(found);
         }
-        if is_secret(key) || secret::is_secret(key) && is_random(value) {
+        if is_typed_secret(key) || secret::is_secret(key) && is_random(value) {
             return Some(self.column(key, value));
         }
         self.within(key, value, before_s, quote)
@@ -280,7 +280,7 @@ impl<'a> Trace<'a> {
     /// of the next user, they differ. A password that is typed twice has one.
     fn cell(&self, key: &str, value: &str) -> Option<String> {
         let is_of_secret =
-            |column: &str| is_secret(column.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()));
+            |column: &str| is_typed_secret(column.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()));
         let is_own = is_of_secret(&column_of(key));
         let fits = |column: &str| is_of_secret(column) == is_own || !is_own && !is_of_person(key);
         let mut columns = self.columns.iter().filter(|(_, cell)| cell == value);
@@ -460,7 +460,7 @@ pub(crate) fn is_random(value: &str) -> bool {
 }
 
 /// Returns whether what stands under a key is typed and secret, however short or plain it is.
-pub(crate) fn is_secret(key: &str) -> bool {
+pub(crate) fn is_typed_secret(key: &str) -> bool {
     let key = key.to_lowercase();
     ["password", "passwd", "pwd", "passphrase", "client_secret", "secret", "otp"]
         .iter()

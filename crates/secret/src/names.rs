@@ -1,11 +1,12 @@
 //! Names of secrets.
 
 /// A name is a secret's if one of these is in it …
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 12] = [
     "token",
     "secret",
     "password",
     "passwd",
+    "passphrase",
     "jwt",
     "signature",
     "credential",
@@ -43,6 +44,7 @@ mod tests {
             "Set-Cookie",
             "AWS_SECRET_ACCESS_KEY",
             "ticket",
+            "X-Passphrase",
         ] {
             assert!(is_secret(name), "{name}");
         }
