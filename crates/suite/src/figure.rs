@@ -86,6 +86,11 @@ impl Figure {
         }
     }
 
+    /// Returns whether it is a figure of one step.
+    pub(crate) fn is_of_step(&self) -> bool {
+        matches!(self.of, Of::Step(_))
+    }
+
     /// Its value in a run, in its unit; `None` when it was not measured.
     pub fn read(&self, run: &Run) -> Option<f64> {
         match &self.of {

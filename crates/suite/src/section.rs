@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use results::Run;
 use results::format::count;
+use results::{Run, Unit};
 use stats::Interval;
 
 use crate::figure::Figure;
@@ -177,7 +177,7 @@ fn table(
         let rounds = || runs.iter().filter_map(round).collect::<Vec<_>>();
         row.extend(has_rounds.then(|| rounds().join(" ")));
         row.push(share(first, standing));
-        row.extend(others.iter().map(|figure| mean_of(figure, runs)));
+        row.extend(others.iter().map(|figure| mean_of(figure, runs, first)));
         row.extend(
             then.map(|then| then.get(&standing.target).map_or(String::new(), |value| first.show(*value))),
         );
@@ -284,14 +284,15 @@ pub fn share(figure: &Figure, standing: &Standing) -> String {
     sign.to_owned() + &share
 }
 
-/// The mean of a figure that servers are not ranked by.
-fn mean_of(figure: &Figure, runs: &[Run]) -> String {
+/// The mean of a figure that servers are not ranked by; `first` is the one that they are.
+fn mean_of(figure: &Figure, runs: &[Run], first: &Figure) -> String {
     let values = each_round(figure, runs);
     if values.is_empty() {
         return String::new();
     }
-    // A latency or the memory is that of the load at which it was read, whatever ended the run.
-    let is_bound = figure.more_is_better() && runs.iter().any(|run| figure.is_bound(run));
+    // Beside what a search found, a latency is that of the load that was kept, whatever ended the search.
+    let may_be_better = figure.more_is_better() || figure.unit() == Unit::Ms && first.is_of_step();
+    let is_bound = may_be_better && runs.iter().any(|run| figure.is_bound(run));
     figure.show_bound(values.iter().sum::<f64>() / values.len() as f64, is_bound)
 }
 
@@ -341,7 +342,9 @@ pub fn general(command: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use results::Scenario as Verb;
+    use results::finding::Cause;
+    use results::finding::quantity::Percent;
+    use results::{Bottleneck, Found, Scenario as Verb, Step};
     use stats::Capacity;
 
     use super::*;
@@ -382,8 +385,17 @@ mod tests {
                 Some(Capacity { clients, low, high, confidence, at_least, contradicted_by: None });
             run
         };
-        assert_eq!(mean_of(&figure, &[run(false), run(false)]), "50");
-        assert_eq!(mean_of(&figure, &[run(false), run(true)]), "≥ 50");
+        assert_eq!(mean_of(&figure, &[run(false), run(false)], &figure), "50");
+        assert_eq!(mean_of(&figure, &[run(false), run(true)], &figure), "≥ 50");
+        let [rtt, sent] = ["rtt.p50", "rate"].map(|name| Figure::parse(name, Verb::Echo).unwrap());
+        let cause = Cause::GeneratorCpu { cpu: Percent(99.0) };
+        let mut run = run(false);
+        run.verdict.bottleneck = Some(Found { bottleneck: Bottleneck::Generator, cause });
+        let mut step = Step::default();
+        step.figures.rtt.record_ns(8_000_000);
+        run.steps.push(step);
+        let is_ceiling = |first| mean_of(&rtt, std::slice::from_ref(&run), first).starts_with("≤ ");
+        assert_eq!([&rtt, &sent, &figure].map(is_ceiling), [true, true, false]);
     }
 
     #[test]
