@@ -73,7 +73,7 @@ pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said:
 }
 
 /// The fewest clients that the figure is of in one of these runs.
-fn fewest<'a>(figure: &Figure, runs: impl Iterator<Item = &'a Run>) -> Option<u64> {
+pub(crate) fn fewest<'a>(figure: &Figure, runs: impl Iterator<Item = &'a Run>) -> Option<u64> {
     runs.filter_map(|run| figure.clients(run)).min()
 }
 

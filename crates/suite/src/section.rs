@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::format::count;
+use results::format::{clients, count};
 use results::{Run, Unit};
 use stats::Interval;
 
@@ -88,7 +88,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     };
     let entrants: Vec<Entrant> = runs.iter().zip(&said).map(of_target).collect();
     let standings = standings(&figure, &entrants, REFERENCE_NAME);
-    let control = has_control.then(|| control(scenario, record, &standings)).transpose()?;
+    let control = has_control.then(|| control(scenario, record, (&runs, &said), &standings)).transpose()?;
     let then = scenario.published.as_ref().map(|published| published::read(published, &names));
     let (then, remark) = match then {
         Some(Ok(then)) => (Some(then), None),
@@ -128,7 +128,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
         standings,
         remarks,
         at_file_limit,
-        control,
+        control: control.flatten(),
         msacc: runs.iter().filter_map(last_round).collect(),
         then_column: then.as_ref().and(scenario.published.as_ref()).map(|published| published.column.clone()),
         then: then.unwrap_or_default(),
@@ -136,19 +136,35 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     })
 }
 
-/// The control beside the reference, judged as any other target.
-fn control(scenario: &Scenario, record: &Record, standings: &[Standing]) -> Result<Control, RecordError> {
+/// The control beside the reference, judged as any other target; `None`: one round tells nothing from anything.
+fn control(
+    scenario: &Scenario,
+    record: &Record,
+    (of_all, said): (&Runs<'_>, &[TargetNotes]),
+    standings: &[Standing],
+) -> Result<Option<Control>, RecordError> {
     let figure = &scenario.figures[0];
     let runs = record.runs(&scenario.name, CONTROL_NAME)?;
     let TargetNotes { flaw, at_file_limit, is_bound, .. } =
         TargetNotes::of(scenario, CONTROL_NAME, &runs, record);
-    if let Some(why) = flaw.or(at_file_limit) {
-        return Ok(Control::Incomparable(why));
+    let first = of_all.iter().zip(said).find(|((name, _), _)| *name == REFERENCE_NAME);
+    let flaw_of_first = first.and_then(|(_, said)| said.flaw.as_ref().or(said.at_file_limit.as_ref()));
+    let flaw_of_first = flaw_of_first.map(|flaw| format!("the first: {flaw}"));
+    let loads = first.and_then(|((_, others), _)| {
+        notes::fewest(figure, runs.iter()).zip(notes::fewest(figure, others.iter()))
+    });
+    let unlike = loads
+        .filter(|(own, first)| own != first)
+        .map(|(own, first)| format!("a figure of {}, and the first's of {}", clients(own), count(first)));
+    if let Some(why) = flaw.or(at_file_limit).or(flaw_of_first).or(unlike) {
+        return Ok(Some(Control::Incomparable(why)));
     }
     let again = Entrant { is_bound, ..entrant(figure, CONTROL_NAME, &runs, true) };
     let reference = standings.iter().find(|standing| standing.target == REFERENCE_NAME);
     let control = reference.and_then(|reference| Control::of(figure, reference, &again));
-    Ok(control.unwrap_or_else(|| Control::Incomparable("one of the two has no interval".to_owned())))
+    let has_rounds = record.of(&scenario.name, CONTROL_NAME).count() > 1;
+    let untold = || Control::Incomparable("one of the two has no interval".to_owned());
+    Ok(control.or_else(|| has_rounds.then(untold)))
 }
 
 /// Every figure of every target, the best first.
@@ -425,11 +441,23 @@ mod tests {
         let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
         let control = |record: &Record| section(&suite.scenarios[0], record).unwrap().control;
         assert_eq!(control(&record), None);
-        let trouble = Some(StageFailure::new(Stage::Measure, "signal 9"));
-        let (scenario, target) = ("echo".to_owned(), CONTROL_NAME.to_owned());
-        record.entries = vec![Entry { scenario, target, repeat: 1, trouble, ..Entry::default() }];
-        let Some(Control::Incomparable(why)) = control(&record) else { panic!() };
-        assert!(why.ends_with("measure: signal 9"), "{why}");
+        let entry = |target: &str, repeat, stage| {
+            let trouble = Some(StageFailure::new(stage, "signal 9"));
+            let (scenario, target) = ("echo".to_owned(), target.to_owned());
+            Entry { scenario, target, repeat, trouble, ..Entry::default() }
+        };
+        let why = |record: &Record| match control(record) {
+            Some(Control::Incomparable(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        record.entries = vec![entry(CONTROL_NAME, 1, Stage::Measure)];
+        assert!(why(&record).ends_with("measure: signal 9"));
+        record.entries = vec![entry(CONTROL_NAME, 1, Stage::Load), entry(REFERENCE_NAME, 1, Stage::Measure)];
+        assert!(why(&record).starts_with("the first: ") && why(&record).ends_with("measure: signal 9"));
+        record.entries = vec![entry(CONTROL_NAME, 1, Stage::Load), entry(REFERENCE_NAME, 1, Stage::Load)];
+        assert_eq!(control(&record), None);
+        record.entries.push(entry(CONTROL_NAME, 2, Stage::Load));
+        assert!(why(&record).contains("no interval"));
     }
 
     #[test]
