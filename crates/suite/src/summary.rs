@@ -8,8 +8,9 @@ use results::format::counted;
 use crate::manifest::REFERENCE_NAME;
 use crate::noise;
 use crate::outcome;
-use crate::record::{Generator, Record};
+use crate::record::{Entry, Generator, Record};
 use crate::section::{Section, with_interval};
+use crate::setup::StageFailure;
 use crate::standing::Control;
 use crate::suite::Suite;
 
@@ -168,10 +169,12 @@ fn interrupted(record: &Record) -> Option<(usize, usize)> {
     (made < all).then_some((made, all))
 }
 
-/// Rounds with a result: the fewest and the most that a target has in a scenario.
+/// Rounds whose load was not lost: the fewest and the most of the targets that have any, in a scenario.
 fn rounds(record: &Record) -> (usize, usize) {
     let mut rounds: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for entry in record.entries.iter().filter(|entry| entry.trouble.is_none()) {
+    // A server that dies has had its round.
+    let is_made = |entry: &&Entry| entry.trouble.as_ref().is_none_or(StageFailure::is_of_target);
+    for entry in record.entries.iter().filter(is_made) {
         *rounds.entry((&entry.scenario, &entry.target)).or_default() += 1;
     }
     let (least, most) = (rounds.values().min(), rounds.values().max());
@@ -234,8 +237,8 @@ pub fn left_out(record: &Record) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Claim, Entry, Head};
-    use crate::setup::{Stage, StageFailure};
+    use crate::record::{Claim, Head};
+    use crate::setup::Stage;
 
     /// One that took so many tries.
     fn entry(target: &str, repeat: u32, tries: usize) -> Entry {
@@ -282,6 +285,9 @@ mod tests {
         assert!(facts(&record).iter().any(|fact| fact.ends_with(FEW_ROUNDS)));
         record.entries = vec![lost("a", 1)];
         assert_eq!(rounds(&record), (0, 0));
+        let died = Entry { trouble: Some(StageFailure::new(Stage::Measure, "signal 9")), ..entry("b", 1, 1) };
+        record.entries = vec![entry("a", 1, 1), entry("a", 2, 1), died, entry("b", 2, 1)];
+        assert_eq!(rounds(&record), (2, 2));
     }
 
     #[test]
