@@ -153,7 +153,7 @@ fn identities_are_told_to_the_server_alone() {
     let marker = "marker-people-c41a";
     let (good, quoting) = (Server::start(&["--threads", "1"]), Quoting::start());
     for (address, verb, flags, is_there) in [
-        (good.address, "echo", "--clients 4 --interval 50ms --duration 300ms --processes 2", true),
+        (good.address, "echo", "--clients 4 --interval 50ms --duration 1s --processes 2", true),
         (good.address, "idle", "--protocol phoenix --clients 4 --duration 300ms", true),
         (quoting.address, "echo", "--clients 4 --no-preflight", false),
         (quoting.address, "echo", "--clients 4", false),
@@ -175,6 +175,9 @@ fn identities_are_told_to_the_server_alone() {
         command.env("THE_KEY", format!("{marker}-key")).env("XDG_DATA_HOME", folder.path());
         let process = Process::start(&mut command);
         let spy = Spy::on(marker, process.pid());
+        if flags.contains("--processes 2") {
+            spy.await_children(2, "child-agent");
+        }
         let outcome = finish(process, RUN_MAX);
         assert_eq!(spy.seen(), [""; 0], "argument lists");
         assert!(is_there == (outcome.code == Some(0)), "{flags}: {outcome}");
