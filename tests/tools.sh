@@ -48,8 +48,14 @@ python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 ((${#missing[@]} == 0)) && exit
 if [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
     echo "tools: installing ${missing[*]}"
-    # A run level of 1 keeps the packages from starting services of their own.
-    export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
+    # Packages ask this whether they may start services of their own.
+    policy=${POLICY:-/usr/sbin/policy-rc.d}
+    if [[ ! -e $policy ]]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
+    export DEBIAN_FRONTEND=noninteractive
     apt-get update -q || true
     # One that the archive lacks, such as Chromium on Ubuntu, would keep out all others.
     install "${missing[@]}" || for package in "${missing[@]}"; do
