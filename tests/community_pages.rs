@@ -68,7 +68,8 @@ fn their_commands_run_as_printed() {
 #[test]
 fn their_closed_loads_name_their_clients() {
     for (name, page) in pages() {
-        for command in page.text.split('`').filter(|span| span.starts_with("throng ")) {
+        let spans = page.text.split('`').filter_map(|span| span.strip_prefix("throng "));
+        for command in spans.map(str::to_owned).chain(page.commands()) {
             let is_closed = command.contains(" --concurrent ") || command.contains(" -c ");
             assert!(!is_closed || command.contains(" --clients "), "{name}: {command}");
         }
