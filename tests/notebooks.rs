@@ -61,8 +61,38 @@ assert len(run.table()) == len(run.steps) == 2 and run.series(), run
 every = throng.merged(step.figures['rtt'] for step in run.steps)
 assert len(every) == sum(len(step.figures['rtt']) for step in run.steps)
 assert every.rows()[-1]['share'] == 1 and every.quantile_ms(1) == every.rows()[-1]['ms']
+for name in ('rrt', 'delivery.p99'):
+    try:
+        run.steps[0].figures[name]
+    except KeyError:
+        continue
+    raise AssertionError(name)
 assert throng.Histogram().quantile_ms(0.5) is None and throng.Histogram().is_marked(0.5)
 ";
+
+/// Prints the names of a step's figures.
+const NAMES: &str = "
+import json
+from throng_results import run
+print(json.dumps([sorted(run.NAMES), sorted(run.GROUPS)]))
+";
+
+/// Names of a step's figures in the schema, and of groups of them.
+fn schema_names() -> Value {
+    let schema = fs::read_to_string(package().join("../docs/results.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let step = schema["$defs"]["step"]["properties"].as_object().unwrap();
+    let is_figure = |schema: &Value| schema["$ref"] == "#/$defs/figure";
+    let is_group =
+        |schema: &Value| schema["properties"].as_object().is_some_and(|parts| parts.values().all(is_figure));
+    let named = |is_so: &dyn Fn(&Value) -> bool| {
+        let mut names: Vec<&String> =
+            step.iter().filter(|(_, schema)| is_so(schema)).map(|(name, _)| name).collect();
+        names.sort();
+        serde_json::json!(names)
+    };
+    serde_json::json!([named(&is_figure), named(&is_group)])
+}
 
 /// Writes the run anew, as if its last step had had no answer.
 const SILENCE: &str = "
@@ -114,6 +144,9 @@ fn python_reads_what_throng_wrote() {
             }
         }
     }
+
+    let names: Value = serde_json::from_str(&ran(&python, &["-c", NAMES], folder.path())).unwrap();
+    assert_eq!(names, schema_names());
 
     let deliveries: u64 = steps.iter().map(|step| step["counts"]["received"].as_u64().unwrap()).sum();
     for (example, expected) in [

@@ -14,6 +14,28 @@ from .histogram import Histogram
 SCHEMA = 1
 # What holds figures beside the step itself.
 GROUPS = ("handshake_parts", "delivery_by_room_size")
+# The figures of a step: the schema's.
+NAMES = frozenset(
+    (
+        "handshake",
+        "rtt",
+        "service",
+        "delivery",
+        "completion",
+        "join",
+        "leave",
+        "presence",
+        "replay",
+        "send_lag",
+        "first",
+        "first_token",
+        "gap",
+        "push_gap",
+        "push_age",
+        "silence",
+        "recovery",
+    )
+)
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 
 
@@ -21,6 +43,9 @@ class Figures(dict[str, Histogram]):
     """What was timed, by name. A file leaves out what has no sample: its histogram is empty."""
 
     def __missing__(self, name: str) -> Histogram:
+        group, _, part = name.partition(".")
+        if name not in NAMES and not (part and group in GROUPS):
+            raise KeyError(name)
         return Histogram()
 
 
