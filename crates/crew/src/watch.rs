@@ -15,7 +15,7 @@ use machine::MachineWatch;
 
 /// Time between two samples.
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 250_000_000;
-/// How many times as long as a sample takes it is to the next, at least: more would leave the memory of a short
+/// Least time from one sample to the next, in times that a sample takes. More would leave the memory of a short
 /// ramp unseen.
 const SAMPLES_APART_MIN: u64 = 4;
 /// Most threads listed in a result, the busiest first.

@@ -134,7 +134,7 @@ impl Publishers {
         let late_ns = now_ns.saturating_sub(stamp.intended_ns);
         let said = self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns);
         if let Some(back_ns) = users.shared.absence_end_ns(now_ns) {
-            users.ledger.meter.held_writes.add(stamp.client, now_ns, back_ns - now_ns);
+            users.ledger.meter.held_writes.add(stamp.client, now_ns, back_ns.saturating_sub(now_ns));
         }
         match said {
             Ok((Sending::Out, bytes)) => users.book_sent(stamp, bytes, now_ns),

@@ -372,40 +372,32 @@ mod tests {
         assert_eq!(asleep(&other), 0.0, "one that does nothing has none");
     }
 
+    /// The step of a server whose shortest answer, its others and its slow ones took so long, with how many of each.
+    fn step_of(thread_percent: [f64; 2], shortest_ms: u64, answers: [(u64, u64); 2]) -> Step {
+        let (mut account, mut rtt) = (Account::default(), Histogram::new());
+        for (ms, messages) in answers {
+            account.add(ms * MS, ms * MS, messages, Reach::default());
+            rtt.record_n_ns(ms * MS, messages);
+        }
+        let mut step = step(thread_percent[0], thread_percent[1]);
+        step.spent = TimeSpent::of(&account, &rtt, None);
+        step.figures.service.clear();
+        step.figures.service.record_ns(shortest_ms * MS);
+        step.rates.achieved_per_s = Some(account.from(0).messages as f64);
+        step
+    }
+
     #[test]
     fn waits_for_a_cpu_lengthen_the_shortest_answer() {
         // One client after the other: 5 ms of a timer each, and 5 ms on average until the thread has a CPU.
-        let answered = Reach::default();
-        let mut account = Account::default();
-        account.add(6 * MS, 6 * MS, 90, answered);
-        account.add(46 * MS, 46 * MS, 10, answered);
-        let mut rtt = Histogram::new();
-        rtt.record_n_ns(6 * MS, 90);
-        rtt.record_n_ns(46 * MS, 10);
-        let mut step = step(1.0, 50.0);
-        step.spent = TimeSpent::of(&account, &rtt, None);
-        step.figures.service.clear();
-        step.figures.service.record_ns(5 * MS);
-        let owners = Owners::of_tail(&step).unwrap();
+        let owners = Owners::of_tail(&step_of([1.0, 50.0], 5, [(6, 90), (46, 10)])).unwrap();
         assert_eq!(owners.percent(Owner::Contention).round(), 89.0, "41 of 46 ms: {owners:?}");
     }
 
     #[test]
     fn slow_timers_of_event_loops_are_no_contention() {
-        // A thread with 95 messages under way, all but all of them at a timer; it waits for 12% of the time.
-        let answered = Reach::default();
-        let mut account = Account::default();
-        account.add(95 * MS, 95 * MS, 950, answered);
-        account.add(300 * MS, 300 * MS, 50, answered);
-        let mut rtt = Histogram::new();
-        rtt.record_n_ns(95 * MS, 950);
-        rtt.record_n_ns(300 * MS, 50);
-        let mut step = step(10.0, 12.0);
-        step.spent = TimeSpent::of(&account, &rtt, None);
-        step.figures.service.clear();
-        step.figures.service.record_ns(94 * MS);
-        step.rates.achieved_per_s = Some(1_000.0);
-        let owners = Owners::of_tail(&step).unwrap();
+        // A thread with 105 messages under way, all but all of them at a timer; it waits for 12% of the time.
+        let owners = Owners::of_tail(&step_of([10.0, 12.0], 94, [(95, 950), (300, 50)])).unwrap();
         assert!(owners.percent(Owner::Contention) < 15.0, "{owners:?}");
     }
 

@@ -38,7 +38,7 @@ impl LoadClient {
             self.handle_broken(token, cause, shared, ledger)
         });
         if let Some(back_ns) = shared.absence_end_ns(now_ns) {
-            ledger.meter.held_writes.add(index, now_ns, back_ns - now_ns);
+            ledger.meter.held_writes.add(index, now_ns, back_ns.saturating_sub(now_ns));
         }
         let outcome = match written {
             Ok(()) => {
