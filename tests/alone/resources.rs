@@ -58,13 +58,13 @@ fn a_server_that_lives_has_not_ended() {
 }
 
 #[test]
-fn servers_include_their_sibling_processes() {
+fn servers_are_those_that_listen() {
     let _alone = alone();
-    // As a gateway and what stands behind it; the shell that started both is neither.
+    // As two services of one script: the other's CPU and memory are not the server's.
     let script = r#"sleep 60 & "$0" "$@" & wait"#;
     let server = Server::start_as(&[], |serve| under("sh", &["-c", script], &serve));
     let outcome = run(&mut echo(&server.url(), 2, "1s"), RUN_MAX);
-    assert_eq!(step(&outcome)["server"]["processes"], 2, "{outcome}");
+    assert_eq!(step(&outcome)["server"]["processes"], 1, "{outcome}");
 }
 
 #[test]

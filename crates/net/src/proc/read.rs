@@ -17,7 +17,6 @@ pub(super) struct Reader {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) parent: u32,
-    pub(super) group: u32,
     pub(super) user_ticks: u64,
     pub(super) system_ticks: u64,
     pub(super) children_user_ticks: u64,
@@ -114,7 +113,6 @@ fn parse_stat(text: &str) -> Option<Stat> {
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     (state != "Z" && state != "X").then_some(Stat {
         parent: field(4)? as u32,
-        group: field(5)? as u32,
         user_ticks: field(14)?,
         system_ticks: field(15)?,
         children_user_ticks: field(16)?,
@@ -156,7 +154,7 @@ mod tests {
         let stat = parse_stat(LINE).unwrap();
         let times =
             (stat.user_ticks, stat.system_ticks, stat.children_user_ticks, stat.children_system_ticks);
-        assert_eq!((stat.parent, stat.group, times), (12, 77, (101, 102, 103, 104)));
+        assert_eq!((stat.parent, times), (12, (101, 102, 103, 104)));
         assert_eq!(stat.start_ticks, 555);
         assert_eq!((parse_name(LINE), is_kernel(LINE)), (Some("a) (b c"), Some(false)));
         assert_eq!(is_kernel("2 (kthreadd) S 0 0 0 0 -1 2129984 0"), Some(true));
