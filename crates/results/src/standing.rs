@@ -339,6 +339,18 @@ mod tests {
     }
 
     #[test]
+    fn connections_used_up_at_first_keep_no_rate() {
+        // A pool of 100 before a queue of 100/s: what it has left at the start is sent, and never again.
+        let mut step = open(500, 100);
+        answered_by_row(&mut step, |t| if t == 1 { 99 } else { 100 });
+        for row in &mut step.series {
+            row.sent = if row.t_ns == S { 199 } else { 100 };
+        }
+        let kept = step.kept_percent().unwrap();
+        assert!((49.9..=50.2).contains(&kept), "{kept}");
+    }
+
+    #[test]
     fn late_answers_show_short_queues() {
         let mut step = open(0, 1_000);
         step.figures.rtt.clear();

@@ -49,10 +49,10 @@ impl Step {
         // missing at most.
         let slack = unloaded_ns as f64 / length_ns as f64;
         let kept = if steady.mean.high + slack >= 1.0 { 1.0 } else { kept.min(1.0) };
-        // The window's end may lie in a row, which is left out. A message due at the very end of one may go
-        // out behind it.
-        let covered = (rows.last()?.t_ns - self.start_ns) as f64 / self.duration_ns.max(1) as f64;
-        let sent: u64 = rows.iter().map(|row| row.sent).sum();
+        // A pool that has connections left at first sends more then than it can go on with. The window's end
+        // may lie in a row, which is left out. A message due at the very end of one may go out behind it.
+        let covered = (rows.last()?.t_ns - from_ns) as f64 / self.duration_ns.max(1) as f64;
+        let sent: u64 = settled.iter().map(|row| row.sent).sum();
         Some(kept * share_sent(sent as f64 + 1.0, (asked * covered).max(1.0)))
     }
 
