@@ -1,6 +1,6 @@
 //! The machine that server and generator share, and the network between them.
 
-use super::owners::{Owner, Owners};
+use super::owners::{self, Owner};
 use super::signs::{OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX};
 use crate::finding::Cause;
 use crate::finding::quantity::{Percent, Programs};
@@ -46,7 +46,7 @@ pub(super) fn full(step: &Step) -> Option<Cause> {
 pub(super) fn crowded(step: &Step) -> Option<Cause> {
     let machine = step.machine.as_ref().filter(|_| is_filled_by_others(step))?;
     let missed_percent = step.missed_percent();
-    let can_be = match (missed_percent, Owners::of_tail(step)) {
+    let can_be = match (missed_percent, owners::of_late(step)) {
         (None, _) => false,
         (Some(_), Some(owners)) => owners.percent(Owner::Contention) >= OWNED_PERCENT_MIN,
         (Some(missed_percent), None) => can_be_for_waiting(step, missed_percent),

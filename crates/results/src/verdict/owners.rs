@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use stats::{LatencyParts, Timed};
+use stats::{Figures, LatencyParts, Timed};
 
 use super::pool::needs_connections;
 use crate::resources::ThreadUse;
-use crate::spent::TimeSpent;
+use crate::spent::{TAIL_QUANTILE, TimeSpent};
 use crate::step::Step;
 
 /// Slow messages that are faster than this are slow for nobody, and a scheduler's turn is a part of each.
@@ -20,6 +20,8 @@ const ERROR_PERCENT: f64 = 15.0;
 /// Share of the messages' time in which the server's threads waited for a CPU, from which on that is what slow ones
 /// waited for. Less may have met messages that were waiting for a timer, or for another service.
 const STARVED_SHARE_MIN: f64 = 0.3;
+/// How many times as long as an acknowledgement a copy takes that waited for something else.
+const LATER_COPIES_FACTOR_MIN: f64 = 4.0;
 /// Share of its periods without quota from which on threads that are ready wait for that.
 const THROTTLED_PERCENT_MIN: f64 = 10.0;
 
@@ -167,11 +169,21 @@ impl Owners {
     }
 }
 
-/// The latency from which a step's messages were slow, and the owners of their time; `None` where none was.
+/// The latency from which a step's messages were slow, and the owners of their time; `None` where none was,
+/// and where what was late is not in the account.
 pub fn slow_time(step: &Step) -> Option<(u64, Owners)> {
     let from_ns = step.spent.as_ref()?.tail_from_ns;
-    let owners = Owners::of_tail(step).filter(|_| from_ns >= TOLD_NS_MIN)?;
+    let owners = of_late(step).filter(|_| from_ns >= TOLD_NS_MIN)?;
     Some((from_ns, owners))
+}
+
+/// The owners of the slow messages' time, unless the copies of broadcasts were late: a server may acknowledge at
+/// once what it delivers later, and the account is of the acknowledgements.
+pub(super) fn of_late(step: &Step) -> Option<Owners> {
+    let Figures { rtt, delivery, .. } = &step.figures;
+    let is_of_copies = delivery.quantile_ns(TAIL_QUANTILE) as f64
+        > LATER_COPIES_FACTOR_MIN * rtt.quantile_ns(TAIL_QUANTILE) as f64;
+    Owners::of_tail(step).filter(|_| !is_of_copies)
 }
 
 /// The owners of a part: shares that add up to 1.

@@ -90,6 +90,26 @@ fn starved_servers_are_not_at_their_limit() {
 }
 
 #[test]
+fn quick_acknowledgements_tell_nothing_of_late_copies() {
+    let of_copies = |copy_ns| {
+        judged(|step| {
+            crowd(step);
+            (step.counts.received, step.counts.missing) = (8_000, 2_000);
+            server(step).thread_use =
+                vec![ThreadUse { user_percent: 1.0, waiting_percent: 40.0, ..ThreadUse::default() }];
+            server(step).cpu_percent_mean = Some(1.0);
+            spent(step, 3 * MS, 5 * MS);
+            step.figures.service.record_ns(1_000);
+            (generator(step).worker_cpu_percent_max, generator(step).worker_waiting_percent_max) =
+                (Some(1.0), Some(90.0));
+            step.figures.delivery.record_n_ns(copy_ns, 8_000);
+        })
+    };
+    assert_eq!(of_copies(9 * MS).0, Bottleneck::Machine, "they waited for the same");
+    assert_eq!(of_copies(4_000 * MS).0, Bottleneck::Server);
+}
+
+#[test]
 fn short_cpu_waits_explain_no_missed_rate() {
     // Of 10,000 due, so many came, and those within the schedule.
     let by = |received, waiting_percent, user_percent| {
