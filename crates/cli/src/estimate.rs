@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn a_sweep_ends_each_level_at_overload() {
         let sweep = Sweep::new(vec![100], 250.0, 1e6, 1);
-        // 250, 500, 1,000 and 2,000 a second, of which the last is too much, and one between.
-        let expected = 0.01 + 5.0 * (2.0 + STEP_S);
+        // 250, 500, 1,000 and 2,000 a second, of which the last is too much, twice, and one between.
+        let expected = 0.01 + 6.0 * (2.0 + STEP_S);
         let found = seconds(Estimate::new(Course::sweep(sweep, 2 * S), Workload::Broadcast));
         assert!((found - expected).abs() < 1e-6, "{found}");
     }

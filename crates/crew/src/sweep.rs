@@ -1,8 +1,9 @@
 //! Clients × rates until overload: the walk of the SockJS and Socket.IO tests.
 //!
-//! Rules. At each level of clients the rate starts at `first_per_s` and doubles until a step fails. Then the
-//! gap between the highest pass and the lowest failure is halved `refinements` times (geometrically), and the
-//! next level begins. A level whose first rate fails has nothing to refine.
+//! Rules. At each level of clients the rate starts at `first_per_s` and doubles until a step fails. That rate
+//! is asked once more: a moment that disturbed one step would otherwise bound the whole level. If it fails
+//! again, the gap between the highest pass and the lowest failure is halved `refinements` times
+//! (geometrically), and the next level begins. A level whose first rate fails has nothing to refine.
 
 /// The state of a sweep.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,16 +18,23 @@ pub struct Sweep {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// `good`: the rate before, which passed; `None` at the first.
+    /// `good`: the rate before, which passed; `None` at the first. `has_failed`: the rate is asked once more.
     Doubling {
         good: Option<f64>,
         rate: f64,
+        has_failed: bool,
     },
     Refining {
         good: f64,
         bad: f64,
         left: u32,
     },
+}
+
+impl Phase {
+    fn doubling(good: Option<f64>, rate: f64) -> Phase {
+        Phase::Doubling { good, rate, has_failed: false }
+    }
 }
 
 impl Sweep {
@@ -36,7 +44,7 @@ impl Sweep {
     /// If the rates are not positive or out of order.
     pub fn new(levels: Vec<u32>, first_per_s: f64, max_per_s: f64, refinements: u32) -> Self {
         assert!(0.0 < first_per_s && first_per_s <= max_per_s, "0 < first rate <= highest rate");
-        let phase = Phase::Doubling { good: None, rate: first_per_s };
+        let phase = Phase::doubling(None, first_per_s);
         Self { levels, at: 0, first_per_s, max_per_s, refinements, phase }
     }
 
@@ -57,9 +65,12 @@ impl Sweep {
         let next = match (self.phase, passed) {
             (Phase::Doubling { rate, .. }, true) if rate >= self.max_per_s => None,
             (Phase::Doubling { rate, .. }, true) => {
-                Some(Phase::Doubling { good: Some(rate), rate: (2.0 * rate).min(self.max_per_s) })
+                Some(Phase::doubling(Some(rate), (2.0 * rate).min(self.max_per_s)))
             }
-            (Phase::Doubling { good, rate }, false) => {
+            (Phase::Doubling { good, rate, has_failed: false }, false) => {
+                Some(Phase::Doubling { good, rate, has_failed: true })
+            }
+            (Phase::Doubling { good, rate, .. }, false) => {
                 good.map(|good| Phase::Refining { good, bad: rate, left: self.refinements })
             }
             (Phase::Refining { bad, left, .. }, true) => {
@@ -73,7 +84,7 @@ impl Sweep {
             // Also without refinements at all: the first failure then ends the level.
             Some(Phase::Refining { left: 0, .. }) | None => {
                 self.at += 1;
-                self.phase = Phase::Doubling { good: None, rate: self.first_per_s };
+                self.phase = Phase::doubling(None, self.first_per_s);
             }
             Some(phase) => self.phase = phase,
         }
@@ -102,10 +113,12 @@ mod tests {
             (25, 200.0),
             (25, 400.0),
             (25, 800.0),
+            (25, 800.0),
             (25, 566.0),
             (25, 476.0),
             (50, 100.0),
             (50, 200.0),
+            (50, 400.0),
             (50, 400.0),
             (50, 283.0),
             (50, 238.0),
@@ -114,8 +127,20 @@ mod tests {
     }
 
     #[test]
-    fn a_level_beyond_the_server_is_one_step() {
-        assert_eq!(run(Sweep::new(vec![9, 8], 100.0, 1e6, 3), |_| 1.0), [(9, 100.0), (8, 100.0)]);
+    fn one_disturbed_step_bounds_no_level() {
+        let mut sweep = Sweep::new(vec![1], 100.0, 400.0, 1);
+        let mut rates = Vec::new();
+        while let Some((_, rate)) = sweep.poll() {
+            rates.push(rate);
+            sweep.handle(rates.len() != 2);
+        }
+        assert_eq!(rates, [100.0, 200.0, 200.0, 400.0]);
+    }
+
+    #[test]
+    fn a_level_beyond_the_server_is_one_rate() {
+        let steps = run(Sweep::new(vec![9, 8], 100.0, 1e6, 3), |_| 1.0);
+        assert_eq!(steps, [(9, 100.0), (9, 100.0), (8, 100.0), (8, 100.0)]);
     }
 
     #[test]
@@ -129,12 +154,12 @@ mod tests {
             let steps = run(Sweep::new(vec![1], first_per_s, max_per_s, 1), |_| capacity);
             steps.into_iter().map(|(_, rate)| rate).collect::<Vec<_>>()
         };
-        assert_eq!(below(100.0, 1_000.0, 950.0), [100.0, 200.0, 400.0, 800.0, 1_000.0, 894.0]);
-        assert_eq!(below(100.0, 150.0, 100.0), [100.0, 150.0, 122.0]);
+        assert_eq!(below(100.0, 1_000.0, 950.0), [100.0, 200.0, 400.0, 800.0, 1_000.0, 1_000.0, 894.0]);
+        assert_eq!(below(100.0, 150.0, 100.0), [100.0, 150.0, 150.0, 122.0]);
     }
 
     #[test]
     fn no_refinement_is_none() {
-        assert_eq!(run(Sweep::new(vec![1], 100.0, 1e6, 0), |_| 150.0), [(1, 100.0), (1, 200.0)]);
+        assert_eq!(run(Sweep::new(vec![1], 100.0, 1e6, 0), |_| 150.0), [(1, 100.0), (1, 200.0), (1, 200.0)]);
     }
 }

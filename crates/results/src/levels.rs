@@ -14,11 +14,12 @@ pub const FATAL_MEAN_NS: f64 = 200e6;
 pub struct Level {
     /// Clients.
     pub clients: u64,
-    /// The highest rate asked that kept all limits, with none broken below it; messages per second.
+    /// The highest rate asked that kept all limits, at one try at least, with none broken below it; messages
+    /// per second.
     pub safe_per_s: Option<f64>,
     /// Deliveries per second at that rate.
     pub received_per_s: Option<f64>,
-    /// The lowest rate that broke a limit.
+    /// The lowest rate that broke a limit at each try.
     pub overload_per_s: Option<f64>,
     /// The lowest rate whose mean latency was [`FATAL_MEAN_NS`] or more.
     pub fatal_per_s: Option<f64>,
@@ -51,8 +52,10 @@ impl RatedStep<'_> {
 }
 
 fn level(clients: u64, mut steps: Vec<RatedStep<'_>>) -> Level {
-    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
     let has_passed = |rated: &&RatedStep<'_>| rated.step.has_passed();
+    // Of a rate that was asked twice, the try that passed.
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate).then(has_passed(&b).cmp(&has_passed(&a))));
+    steps.dedup_by_key(|rated| rated.rate);
     let overload = steps.iter().find(|rated| !has_passed(rated));
     // Up to the first that broke: a higher rate that passed all the same is no safe one.
     let safe = steps.iter().take_while(has_passed).last();
@@ -119,6 +122,15 @@ mod tests {
         slow.standing = vec![LimitOutcome { passed: false, ..LimitOutcome::of_text("rate>=99%") }];
         let level = levels(&[step(1, 10.0, 1, true), slow])[0];
         assert_eq!((level.safe_per_s, level.overload_per_s), (Some(10.0), Some(20.0)));
+    }
+
+    #[test]
+    fn rates_are_overloads_at_each_try() {
+        let tries = |passed| [step(1, 10.0, 1, true), step(1, 20.0, 300, false), step(1, 20.0, 1, passed)];
+        let level = |passed| levels(&tries(passed))[0];
+        assert_eq!((level(true).safe_per_s, level(true).overload_per_s), (Some(20.0), None));
+        assert_eq!(level(true).fatal_per_s, None, "the other try was disturbed");
+        assert_eq!((level(false).safe_per_s, level(false).overload_per_s), (Some(10.0), Some(20.0)));
     }
 
     #[test]

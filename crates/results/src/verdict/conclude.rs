@@ -57,7 +57,12 @@ fn by_weight(a: &Step, b: &Step) -> Ordering {
 /// where most was delivered, if any was. Where that load was measured several times, the first one with what
 /// held back most of them.
 pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a Step> {
-    let broken = || steps.iter().filter(|step| !step.has_passed());
+    // A rate of a sweep that broke at one of its tries is none that was too much.
+    let is_refuted = |step: &Step| {
+        let is_same = |other: &&Step| by_weight(other, step).is_eq();
+        !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed)
+    };
+    let broken = || steps.iter().filter(|step| !step.has_passed() && !is_refuted(step));
     let best = levels::best(&verdict.levels).filter(|level| level.overload_per_s.is_some());
     let is_overload = |step: &&Step| {
         best.is_some_and(|level| {

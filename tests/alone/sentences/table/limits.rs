@@ -103,9 +103,7 @@ fn generators() -> Vec<Situation> {
             "echo {ws} --clients 200 -c 200 -d 1s --payload 512KiB --threads 1",
         )
         .at(Place::Memory(100))
-        .how_much(&["failed at 200 clients: cut short: the generator failed"])
-        .breaks(&["failed at 200 clients, the lowest load tried; generator: out of memory: {any}"])
-        .trust(&["cut short: out of memory: {any}"])
+        .how_much(&["unclear: the generator: out of{any}"])
         .by(&["generator"])
         .exits(1),
     ]

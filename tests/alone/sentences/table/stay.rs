@@ -68,7 +68,7 @@ fn frozen() -> Vec<Situation> {
             "echo {ws} --clients 50 -c 50 -d 6s --limit p99<50ms --strict --drain-timeout 2s",
         )
         .after(200, Act::FreezeServer)
-        .how_much(&["failed at 50 clients: 50 of {number} answers missing{any}"])
+        .how_much(&["failed at 50 clients: {number} of {number} answers missing{any}"])
         .by(SERVER)
         .exits(3)
         .figures("what was answered, over the whole duration", |results| {

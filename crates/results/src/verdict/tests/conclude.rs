@@ -62,6 +62,9 @@ fn searches_conclude_from_the_lightest_broken_step() {
         Some(2.0),
         "at one number of clients, the lowest rate"
     );
+    let tries = [step(50, Some(200.0), Some(9.0)), step(50, Some(200.0), None)];
+    let of_sweep = conclude(Scenario::Saturate, &tries);
+    assert!(lightest_broken(&tries, &of_sweep).is_none(), "the second try passed");
 }
 
 #[test]
