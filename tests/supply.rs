@@ -167,8 +167,11 @@ fn bill_of_materials_has_every_hash() {
 #[test]
 fn images_are_named_by_digest() {
     let dockerfile = read("deploy/Dockerfile");
-    let from: Vec<&str> = dockerfile.lines().filter_map(|line| line.strip_prefix("FROM ")).collect();
-    assert_eq!(from.len(), 2);
+    let from = dockerfile.lines().filter_map(|line| line.strip_prefix("FROM "));
+    // Stages of the file itself, and nothing, are no images of others.
+    let from: Vec<&str> =
+        from.filter(|image| !image.starts_with("scratch ") && !image.starts_with("program-")).collect();
+    assert_eq!(from.len(), 1);
     let nats = read("deploy/kubernetes/nats.yaml");
     let pods: Vec<&str> = nats.lines().filter_map(|line| line.trim().strip_prefix("image: ")).collect();
     assert_eq!(pods.len(), 1);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes one folder to publish of what make.py has made for one architecture or several: the files, SHA256SUMS over all, a Homebrew
-formula, and the release's notes, from CHANGELOG.md."""
+formula, Helm's chart, and the release's notes, from CHANGELOG.md. Cargo.toml's repository is where they will be published."""
 
 import argparse
 import hashlib
@@ -8,20 +8,25 @@ import re
 import shutil
 import string
 import sys
+import tarfile
+import tempfile
 from pathlib import Path
+
+from make import cargo_package
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = ROOT / "deploy/packages"
 # What Homebrew calls them.
 ARCHITECTURES = {"x86_64": "on_intel", "aarch64": "on_arm"}
+# The image's name in the chart of a clone: what deploy/Dockerfile builds on one's own machine.
+LOCAL_IMAGE = "  repository: throng\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, help="what make.py has made")
     parser.add_argument("--out", type=Path, required=True, help="the folder to publish; it must not be there yet")
-    parser.add_argument("--base-url", required=True, help="where its files will be")
-    parser.add_argument("--homepage", required=True, help="the project's page")
+    parser.add_argument("--image", required=True, help="the image that was pushed, without its tag, for the chart")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True)
     for folder in arguments.folders:
@@ -30,13 +35,16 @@ def main() -> None:
             take(file, arguments.out / file.name)
     tarballs = sorted(arguments.out.glob("throng-*-linux-*.tar.gz"))
     version = tarballs[0].name.split("-")[1]
+    homepage = cargo_package()["repository"]
+    base_url = f"{homepage}/releases/download/v{version}"
     formula = {
-        "HOMEPAGE": arguments.homepage,
+        "HOMEPAGE": homepage,
         "VERSION": version,
-        "BINARIES": "\n".join(binary(tarball, arguments.base_url) for tarball in tarballs),
+        "BINARIES": "\n".join(binary(tarball, base_url) for tarball in tarballs),
     }
     text = string.Template((HERE / "throng.rb").read_text()).substitute(formula)
     (arguments.out / "throng.rb").write_text(text)
+    write_chart(arguments.out / f"throng-chart-{version}.tgz", arguments.image, homepage)
     files = sorted(arguments.out.iterdir())
     (arguments.out / "SHA256SUMS").write_text("".join(f"{sha256(file)}  {file.name}\n" for file in files))
     (arguments.out / "NOTES.md").write_text(notes(version))
@@ -61,8 +69,21 @@ def take(file: Path, to: Path) -> None:
 
 def binary(tarball: Path, base_url: str) -> str:
     (clause,) = [clause for machine, clause in ARCHITECTURES.items() if f"-{machine}-" in tarball.name]
-    lines = [f"{clause} do", f'  url "{base_url.rstrip("/")}/{tarball.name}"', f'  sha256 "{sha256(tarball)}"', "end"]
+    lines = [f"{clause} do", f'  url "{base_url}/{tarball.name}"', f'  sha256 "{sha256(tarball)}"', "end"]
     return "\n".join(f"  {line}" for line in lines)
+
+
+def write_chart(to: Path, image: str, homepage: str) -> None:
+    """Helm's chart, whose pods have the pushed image, with the manifests that a link leads to in the clone."""
+    with tempfile.TemporaryDirectory() as folder:
+        chart = Path(folder, "throng")
+        shutil.copytree(ROOT / "deploy/helm", chart)
+        values = (chart / "values.yaml").read_text()
+        (chart / "values.yaml").write_text(values.replace(LOCAL_IMAGE, f"  repository: {image}\n"))
+        with (chart / "Chart.yaml").open("a") as about:
+            about.write(f"home: {homepage}\n")
+        with tarfile.open(to, "w:gz") as tar:
+            tar.add(chart, chart.name)
 
 
 def notes(version: str) -> str:

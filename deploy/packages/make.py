@@ -65,7 +65,7 @@ def main() -> None:
         out=arguments.out,
         target=arguments.target,
         version=cargo_package()["version"],
-        homepage=arguments.homepage,
+        homepage=cargo_package()["repository"],
         maintainer=arguments.maintainer,
     )
     packages.stage(build(arguments.target))
@@ -86,8 +86,6 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default=host, help="what to build for, by rustc's name [default: %(default)s]")
     parser.add_argument("--out", type=Path, default=default_out(), help="a new folder [default: %(default)s, made anew]")
-    homepage = cargo_package().get("repository", "")
-    parser.add_argument("--homepage", default=homepage, help="the project's page and repository [default: Cargo.toml's repository]")
     parser.add_argument("--maintainer", default="throng maintainers <throng@localhost>", help="[default: %(default)s]")
     arguments = parser.parse_args()
     machine, *rest = arguments.target.split("-")
@@ -233,7 +231,7 @@ class Packages:
                 "License-File: LICENSE-MIT",
                 "License-File: LICENSE-APACHE",
                 "Description-Content-Type: text/markdown",
-                *(f"Project-URL: {name}, {self.homepage}" for name in ["Homepage", "Repository"] if self.homepage),
+                *(f"Project-URL: {name}, {self.homepage}" for name in ["Homepage", "Repository"]),
             ],
         }
         environment = {**os.environ, "SOURCE_DATE_EPOCH": str(commit_time())}
@@ -246,8 +244,8 @@ class Packages:
         common = {
             "version": self.version,
             "license": LICENCE,
-            "homepage": self.homepage or None,
-            "repository": f"git+{self.homepage}.git" if self.homepage else None,
+            "homepage": self.homepage,
+            "repository": f"git+{self.homepage}.git",
         }
         of_program = {
             "name": of_platform,
@@ -277,8 +275,7 @@ class Packages:
             for licence in ["LICENSE-MIT", "LICENSE-APACHE"]:
                 copy(ROOT / licence, folder / licence)
             copy(HERE / "npm/README.md", folder / "README.md")
-            whole = {key: value for key, value in {**manifest, **common}.items() if value is not None}
-            (folder / "package.json").write_text(json.dumps(whole, indent=2) + "\n")
+            (folder / "package.json").write_text(json.dumps({**manifest, **common}, indent=2) + "\n")
             run(["npm", "pack", "--silent", "--pack-destination", self.out], cwd=folder, stdout=subprocess.DEVNULL)
 
 
