@@ -10,10 +10,12 @@ const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 200.0;
 /// The margin around it, for marks that lie on its edge.
 const MARGIN: f64 = 10.0;
-/// The room on the left, for the values of the axis.
+/// The room on the right for the values of the axis: beside the newest runs, which a phone shows first.
 const VALUES_WIDTH: f64 = 60.0;
-/// Lines of the grid above the ground.
-const GRID: u64 = 4;
+/// The room below, for the dates of the oldest and the newest run.
+const DATES_HEIGHT: f64 = 20.0;
+/// The most lines of the grid above the ground.
+const GRID_MAX: u64 = 5;
 /// Fewer runs are a comparison.
 const RUNS_MIN: usize = 3;
 
@@ -22,9 +24,15 @@ const RUNS_MIN: usize = 3;
 pub(crate) struct Trend {
     width: f64,
     height: f64,
+    /// The right end of the grid, and where its values begin.
+    grid_end: f64,
     figure: &'static str,
+    /// True if any run has an interval, which the caption then explains.
+    has_intervals: bool,
     grid: Vec<GridLine>,
     runs: Vec<Mark>,
+    /// The starts of the oldest and the newest run.
+    dates: [String; 2],
 }
 
 #[derive(Debug, Serialize)]
@@ -63,25 +71,53 @@ impl Trend {
         };
         // Not 0, by which heights are divided.
         let most_ns = timed.iter().map(highest).max()?.max(1);
-        let y = |ns: u64| HEIGHT - MARGIN - (HEIGHT - 2.0 * MARGIN) * ns as f64 / most_ns as f64;
+        let step_ns = round_step_ns(most_ns);
+        let lines = most_ns.div_ceil(step_ns);
+        let top_ns = step_ns as f64 * lines as f64;
+        let y = |ns: u64| HEIGHT - MARGIN - (HEIGHT - 2.0 * MARGIN) * ns as f64 / top_ns;
         let step = (WIDTH - VALUES_WIDTH - 2.0 * MARGIN) / (timed.len() - 1) as f64;
         let mark = |(number, &(entry, p95_ns)): (usize, &(&Entry, u64))| Mark {
             path: path(&entry.id),
             tone: tone(entry.outcome),
-            x: VALUES_WIDTH + MARGIN + step * number as f64,
+            x: MARGIN + step * number as f64,
             y: y(p95_ns),
             interval: entry.p95_interval_ns.map(|[low, high]| [y(high), y(low)]),
             said: said(entry, p95_ns),
         };
-        let line = |k| GridLine { y: y(most_ns * k / GRID), value: report::duration(most_ns * k / GRID) };
+        let line = |k: u64| {
+            let ns = step_ns.saturating_mul(k);
+            GridLine { y: y(ns), value: round_duration(ns) }
+        };
+        let date = |(entry, _): &(&Entry, u64)| results::file::started(entry.started_unix_ns);
         Some(Trend {
             width: WIDTH,
-            height: HEIGHT,
+            height: HEIGHT + DATES_HEIGHT,
+            grid_end: WIDTH - VALUES_WIDTH,
             figure: figure.words(),
-            grid: (0..=GRID).map(line).collect(),
+            has_intervals: timed.iter().any(|(entry, _)| entry.p95_interval_ns.is_some()),
+            grid: (0..=lines).map(line).collect(),
             runs: timed.iter().enumerate().map(mark).collect(),
+            dates: [date(timed.first()?), date(timed.last()?)],
         })
     }
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten of which at most `GRID_MAX` reach `most_ns`.
+fn round_step_ns(most_ns: u64) -> u64 {
+    // 5 * 10^18 ns still fit, and five of them are more than any number of nanoseconds.
+    let powers = (0..19).map(|exponent| 10_u64.pow(exponent));
+    let mut steps = powers.flat_map(|power| [power, 2 * power, 5 * power]);
+    steps.find(|step| most_ns.div_ceil(*step) <= GRID_MAX).expect("a step for the longest time")
+}
+
+/// A round time without the zeros that tell how exact others are: 5ms rather than 5.00ms.
+fn round_duration(ns: u64) -> String {
+    let text = report::duration(ns);
+    let Some((whole, rest)) = text.split_once('.') else { return text };
+    let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let decimals = rest[..rest.len() - unit.len()].trim_end_matches('0');
+    let point = if decimals.is_empty() { "" } else { "." };
+    format!("{whole}{point}{decimals}{unit}")
 }
 
 /// An id as a part of an address: those of imported runs are what their files say, be it a path to somewhere else.
@@ -131,7 +167,7 @@ mod tests {
         };
         let trend = Trend::of(&[entry("new", 15), failed, entry("old", 0)]).unwrap();
         let drawn = |mark: &Mark| (mark.path.clone(), mark.tone, mark.x, mark.y, mark.interval);
-        let (left, right) = (VALUES_WIDTH + MARGIN, WIDTH - MARGIN);
+        let (left, right) = (MARGIN, WIDTH - VALUES_WIDTH - MARGIN);
         let expected = [
             ("old".to_owned(), "doubt", left, HEIGHT - MARGIN, None),
             ("middle".into(), "bad", (left + right) / 2.0, HEIGHT / 2.0, Some([MARGIN, 145.0])),
@@ -139,7 +175,21 @@ mod tests {
         ];
         assert_eq!(trend.runs.iter().map(drawn).collect::<Vec<_>>(), expected);
         let values: Vec<&str> = trend.grid.iter().map(|line| line.value.as_str()).collect();
-        assert_eq!(values, ["0µs", "5.00ms", "10.0ms", "15.0ms", "20.0ms"]);
+        assert_eq!(values, ["0µs", "5ms", "10ms", "15ms", "20ms"]);
+        assert!(trend.has_intervals);
+    }
+
+    #[test]
+    fn grids_have_few_round_lines() {
+        let values = |most_ms: u64| -> Vec<String> {
+            let trend = Trend::of(&[entry("a", most_ms), entry("b", 1), entry("c", 1)]).unwrap();
+            assert!(!trend.has_intervals);
+            trend.grid.into_iter().map(|line| line.value).collect()
+        };
+        assert_eq!(values(3), ["0µs", "1ms", "2ms", "3ms"]);
+        assert_eq!(values(11), ["0µs", "5ms", "10ms", "15ms"]);
+        assert_eq!(values(1_100), ["0µs", "500ms", "1s", "1.5s"]);
+        assert_eq!([1, 6, u64::MAX].map(round_step_ns), [1, 2, 5_000_000_000_000_000_000]);
     }
 
     #[test]

@@ -35,14 +35,39 @@ export async function wait(page, says, holds, argument) {
   await page.waitForFunction(holds, argument).catch(() => check(false, `never: ${says}`));
 }
 
-/** No violation that is serious or critical (axe-core's words). */
-export async function checkAccessible(page, where) {
+export const DESKTOP = { width: 1280, height: 900 };
+const TABLET = { width: 768, height: 1024 };
+export const PHONE = { width: 390, height: 844 };
+/** Every width in both themes. */
+const LOOKS = [DESKTOP, TABLET, PHONE].flatMap((size) => ["Light", "Dark"].map((theme) => ({ size, theme })));
+/** Every width and both themes, for pages of which axe takes ten seconds. */
+export const SOME_LOOKS = [LOOKS[0], LOOKS[3], LOOKS[4]];
+
+/** The page fits, and axe finds nothing, in each of these looks; ends with a light page on a desktop. */
+export async function checkLooks(page, where, looks = LOOKS) {
+  for (const { size, theme } of looks) {
+    const look = `${where}, ${size.width} px, ${theme}`;
+    await page.setViewportSize(size);
+    await useTheme(page, theme);
+    await checkFits(page, look);
+    await checkAccessible(page, look);
+  }
+  await page.setViewportSize(DESKTOP);
+  await useTheme(page, "Light");
+}
+
+/** The button says which theme it would change to. */
+async function useTheme(page, theme) {
+  if ((await page.textContent("#theme")) === theme) await page.click("#theme");
+}
+
+/** No violation, however small axe calls it. */
+async function checkAccessible(page, where) {
   // From outside the page, where its policy does not reach; once more if the page was replaced meanwhile.
   const session = await page.context().newCDPSession(page);
   const evaluate = () => session.send("Runtime.evaluate", {
     expression: `${AXE}; axe.run(document, { resultTypes: ["violations"] }).then((result) => JSON.stringify(
-      result.violations.filter((found) => ["serious", "critical"].includes(found.impact))
-        .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])))`,
+      result.violations.map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])))`,
     awaitPromise: true,
     returnByValue: true,
   });
@@ -53,7 +78,7 @@ export async function checkAccessible(page, where) {
 
 /** Nothing sticks out to the side, once a window that was resized has been laid out. */
 export async function checkFits(page, where) {
-  const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { timeout: 5000 });
+  const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
   await fits.catch(async () => {
     const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     throw new Error(`${where}: ${content} px of content in a window of ${window}`);

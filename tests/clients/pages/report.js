@@ -2,12 +2,10 @@
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
+import { check, checkLooks, DESKTOP, PHONE, wait, withPage } from "./browser.js";
 
 const [chromium, path, ...charts] = process.argv.slice(2);
 const url = pathToFileURL(path).href;
-const DESKTOP = { width: 1280, height: 900 };
-const PHONE = { width: 390, height: 844 };
 /** CSS pixels between the margins of A4. */
 const PAPER_WIDTH = 718;
 
@@ -21,12 +19,8 @@ await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (pag
   check(shown.length >= charts.length, `only ${shown}`);
   await checkHover(page);
   await checkTheme(page);
-  await checkAccessible(page, "dark");
-  await page.click("#theme");
-  await checkAccessible(page, "light");
+  await checkLooks(page, "report");
   await page.setViewportSize(PHONE);
-  await checkFits(page, "phone");
-  await checkAccessible(page, "phone");
   for (const chart of charts) await checkChart(page, chart);
   await checkKeyboard(page);
   await checkPrint(page);

@@ -1,7 +1,7 @@
 // The pages of `throng ui` in a browser: node ui.js CHROMIUM URL TOKEN. A run is started, watched with a reload in between,
 // stopped, found in the history, tagged, and compared.
 
-import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
+import { check, checkLooks, DESKTOP, PHONE, wait, withPage } from "./browser.js";
 
 const [chromium, url, token] = process.argv.slice(2);
 /** Runs of one name: as few as have a trend. */
@@ -10,9 +10,11 @@ const SERIES = 3;
 const TEXT_PX_MIN = 10;
 const rowsDrawn = () => document.querySelectorAll("#rates svg path").length > 5;
 
-await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page, requests) => {
+await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (page, requests) => {
   await page.goto(`${url}?token=${token}`);
-  await checkAccessible(page, "an empty history");
+  await checkLooks(page, "an empty history");
+  await page.goto(`${url}new`);
+  await checkLooks(page, "the form");
   // Longer than it takes to watch, on however slow a machine.
   const first = await start(page, { clients: "20", duration: "5m", rate: "400" });
   await watch(page, first);
@@ -38,7 +40,6 @@ async function start(page, fields, verb = "echo") {
   check(await page.locator("input[name=levels]").isHidden(), "fields of another verb are shown");
   await page.fill("input[name=duration]", "soon");
   await wait(page, "a bad time is named", () => document.querySelector("#problem").textContent.includes("--duration"));
-  await checkAccessible(page, "the form");
   for (const [name, value] of Object.entries(fields)) await page.fill(`input[name=${name}]`, value);
   const flags = Object.entries(fields).map(([name, value]) => `--${name}=${value}`);
   await wait(page, "the command line follows", (flags) => {
@@ -54,7 +55,7 @@ async function start(page, fields, verb = "echo") {
 
 async function watch(page, command) {
   await wait(page, "rows are drawn", rowsDrawn);
-  await checkAccessible(page, "a live run");
+  await checkLooks(page, "a live run");
   await page.reload();
   await wait(page, "rows are drawn after a reload", rowsDrawn);
   check((await page.textContent("#state")) === "running", "the run ended before it could be watched");
@@ -77,7 +78,7 @@ async function watchSteps(page) {
   await wait(page, "all steps are shown", shown, 3);
   check((await page.textContent("#steps-ended tbody th")) === "15", "the newest step is not the first");
   check((await page.locator("#steps svg path").count()) >= 5, "the curve of the steps is not drawn");
-  await checkAccessible(page, "a run of several steps");
+  await checkLooks(page, "a run of several steps");
   await wait(page, "the run of steps ends", () => document.querySelector("#to-report"));
 }
 
@@ -96,28 +97,29 @@ async function checkHistory(page) {
   check((await page.locator("button.tag").count()) === 2, "a tag that is added takes another away");
   check(page.url().endsWith("/?name=series"), "tagging loses the search");
   await page.goto(url);
-  await checkAccessible(page, "the history");
+  await checkLooks(page, "the history");
   await page.fill("input[name=tag]", "nightly");
   await page.click("text=Search >> nth=-1");
   await wait(page, "one has the tag", () => document.querySelectorAll("tbody tr").length === 1);
-  await page.setViewportSize({ width: 390, height: 844 });
-  await checkFits(page, "the history on a phone");
-  await page.goto(`${url}new`);
-  await checkFits(page, "the form on a phone");
-  await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-/** The trend of the series, on a phone as well. */
+/** The trend of the series; on a phone, the newest run and the runs' p95 are seen without scrolling to the side. */
 async function checkTrend(page) {
   check((await page.locator(".trend a").count()) === SERIES, "the trend is not drawn");
-  await page.setViewportSize({ width: 390, height: 844 });
-  await checkFits(page, "the trend on a phone");
+  await checkLooks(page, "the trend");
+  await page.setViewportSize(PHONE);
+  const isInView = (element) => {
+    const [part, whole] = [element, element.closest(".scroll")].map((box) => box.getBoundingClientRect());
+    return part.left >= whole.left && part.right <= whole.right;
+  };
+  check(await page.locator(".trend a").last().evaluate(isInView), "the newest run is out of view");
+  check(await page.getByRole("columnheader", { name: "p95" }).evaluate(isInView), "the p95 is out of view");
   const [units, scale] = await page.evaluate(() => {
     const text = document.querySelector(".trend text");
     return [parseFloat(getComputedStyle(text).fontSize), text.getScreenCTM().a];
   });
   check(units * scale >= TEXT_PX_MIN, `the trend's text is ${units * scale} px high`);
-  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.setViewportSize(DESKTOP);
 }
 
 async function checkComparison(page) {
@@ -126,4 +128,5 @@ async function checkComparison(page) {
   await page.click("text=Compare");
   await wait(page, "both are in one chart", () => document.querySelectorAll("#percentiles svg path").length > 5);
   check((await page.locator("table.answers tbody tr").count()) === 2, "both have an answer");
+  await checkLooks(page, "the comparison");
 }
