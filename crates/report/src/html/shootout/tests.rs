@@ -116,6 +116,12 @@ fn one_table_has_all_places() {
 }
 
 #[test]
+fn labels_are_words() {
+    let labels = ["clients-per-gib", "idle-over-tls", "deliveries-to-1000", "10k"].map(view::label);
+    assert_eq!(labels, ["clients per GiB", "idle over TLS", "deliveries to 1,000", "10k"]);
+}
+
+#[test]
 fn intervals_beyond_the_chart_end_in_arrows() {
     let arrows = |interval, reach| {
         let mut one = sample_shootout();

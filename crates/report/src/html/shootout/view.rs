@@ -184,6 +184,16 @@ fn asks(question: &Question) -> &str {
     if question.asks.is_empty() { &question.name } else { &question.asks }
 }
 
+/// A question's name in words, for the heads of columns: `clients-per-gib` is `clients per GiB`.
+pub(super) fn label(name: &str) -> String {
+    let spelled = |word: &str| match word {
+        "gib" => "GiB".to_owned(),
+        "tls" => "TLS".to_owned(),
+        _ => word.parse().map_or_else(|_| word.to_owned(), count),
+    };
+    name.split('-').map(spelled).collect::<Vec<_>>().join(" ")
+}
+
 fn question_view<'a>(question: &'a Question, shootout: &'a Shootout) -> QuestionView<'a> {
     let find = |name: &str| shootout.servers.iter().find(|server| server.name == name);
     let means: Vec<f64> = question.rows.iter().filter_map(|row| row.mean).collect();
@@ -210,7 +220,7 @@ fn question_view<'a>(question: &'a Question, shootout: &'a Shootout) -> Question
     let best = best.and_then(|best| question.rows.iter().find(|row| row.server == *best));
     QuestionView {
         name: &question.name,
-        short: question.name.replace('-', " "),
+        short: label(&question.name),
         asks: asks(question),
         answer: &question.answer,
         detail: &question.detail,
