@@ -18,7 +18,7 @@ pub(crate) use summary::{headline, unclear};
 const COLUMNS: &[Column] = &[
     Column::right("clients", "clients"),
     Column::right("asked", "asked_per_s"),
-    Column::left("figure", "figure"),
+    Column::left("metric", "figure"),
     Column::left("unit", "unit"),
     Column::right("A", "a"),
     Column::right("B", "b"),
@@ -86,11 +86,24 @@ fn side_line(name: &str, side: &[Run], format: TableFormat) -> String {
     let first = &side[0];
     let target = first.target.name.as_ref().unwrap_or(&first.target.url);
     let ids: Vec<&str> = side.iter().map(|run| run.id.as_str()).collect();
-    let line = format!("{}, {}, {target}: {}", first.scenario, first.dialect, ids.join(", "));
+    let own = common_name(side);
+    let line = format!("{own}{}, {}, {target}: {}", first.scenario, first.dialect, ids.join(", "));
     let line = format::printable(&line);
     match format {
         TableFormat::Markdown => format!("- **{name}** {}\n", results::columns::escape(&line)),
         _ => format!("{name}  {line}\n"),
+    }
+}
+
+/// The name and the note that all runs of a side have, which tell it from a side of the same server.
+fn common_name(side: &[Run]) -> String {
+    let common = |of: fn(&Run) -> Option<&str>| {
+        of(&side[0]).filter(|text| side.iter().all(|run| of(run) == Some(*text)))
+    };
+    match (common(|run| run.name.as_deref()), common(|run| run.note.as_deref())) {
+        (Some(name), Some(note)) => format!("{name} ({note}), "),
+        (Some(one), None) | (None, Some(one)) => format!("{one}, "),
+        (None, None) => String::new(),
     }
 }
 
@@ -212,7 +225,7 @@ mod tests {
         A  echo, json, node-ws: 20261120-183000-abcdef
         B  echo, json, node-ws: 20261120-183000-abcdef, 20261120-183000-abcdef
 
-        clients    asked  figure         unit          A         B     B − A    in %  99% from       to  B is                            runs to tell
+        clients    asked  metric         unit          A         B     B − A    in %  99% from       to  B is                            runs to tell
           1,000  5,000/s  rtt.p99        ms       9.00ms    10.5ms   +1.50ms  +16.7%   +1.08ms  +1.93ms  slower                                     –
           1,000  5,000/s  rtt.p50        ms       2.03ms    2.10ms     +67µs   +3.3%    −819µs  +1.60ms  ?                               > 100 a side
           1,000  5,000/s  received_rate  /s      4,990/s   4,987/s    −2.3/s   −0.0%   −16.4/s  +11.8/s  no difference larger than 0.4%             –
@@ -228,7 +241,7 @@ mod tests {
         - **A** echo, json, node-ws: 20261120-183000-abcdef
         - **B** echo, json, node-ws: 20261120-183000-abcdef, 20261120-183000-abcdef
 
-        | clients | asked | figure | unit | A | B | B − A | in % | 99% from | to | B is | runs to tell |
+        | clients | asked | metric | unit | A | B | B − A | in % | 99% from | to | B is | runs to tell |
         |---:|---:|---|---|---:|---:|---:|---:|---:|---:|---|---:|
         | 1,000 | 5,000/s | rtt.p99 | ms | 9.00ms | 10.5ms | +1.50ms | +16.7% | +1.08ms | +1.93ms | slower | – |
         | 1,000 | 5,000/s | rtt.p50 | ms | 2.03ms | 2.10ms | +67µs | +3.3% | −819µs | +1.60ms | ? | > 100 a side |
@@ -239,6 +252,21 @@ mod tests {
         - **?** unclear: a value is a lower bound (1 of 5); the interval includes zero and differences that matter (1 of 5); too few runs, or too short (1 of 5)
         - the CPU differs: i5 \| i7
         "#);
+    }
+
+    #[test]
+    fn sides_have_their_common_name_and_note() {
+        let run = |name: &str, note: Option<&str>| Run {
+            name: Some(name.into()),
+            note: note.map(String::from),
+            ..sample::broadcast_run()
+        };
+        let before = run("nightly", Some("before"));
+        assert_eq!(common_name(&[before.clone(), before.clone()]), "nightly (before), ");
+        assert_eq!(common_name(&[before.clone(), run("nightly", None)]), "nightly, ");
+        assert_eq!(common_name(&[before.clone(), run("weekly", Some("before"))]), "before, ");
+        assert_eq!(common_name(&[before, run("weekly", None)]), "");
+        assert!(side_line("A", &[run("nightly", None)], TableFormat::Text).starts_with("A  nightly, "));
     }
 
     #[test]

@@ -74,9 +74,8 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     }
     if a.len().min(b.len()) < REPEATS_MIN as usize {
         comparison.notes.push(format!(
-            "{} a side: of how runs of one server vary little is known, or nothing; {REPEATS_MIN} or more a side, taking \
-             turns, tell more",
-            if a.len().min(b.len()) == 1 { "one run" } else { "two runs" }
+            "{} not show how much runs of one server vary: take {REPEATS_MIN} or more a side, in turns",
+            if a.len().min(b.len()) == 1 { "one run a side does" } else { "two runs a side do" }
         ));
     }
     comparison
@@ -260,7 +259,10 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
     }
     let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count();
     if doubtful > 0 {
-        notes.push(format!("{doubtful} of {} runs have caveats: throng runs show tells", runs().count()));
+        notes.push(format!(
+            "{doubtful} of {} runs have caveats: throng runs show ID lists them",
+            runs().count()
+        ));
     }
     notes
 }

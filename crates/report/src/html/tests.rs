@@ -286,9 +286,11 @@ fn runs_of_one_name_are_told_apart() {
     other.dialect = "phoenix".into();
     let names = |runs: &[Run]| view::names(runs);
     assert_eq!(names(&[sample::broadcast_run(), other.clone()]), ["node-ws json", "node-ws phoenix"]);
-    assert_eq!(names(&[other.clone(), other.clone()]), ["node-ws", "node-ws (2)"]);
+    let started = "node-ws (2026-11-20 18:30:00)";
+    assert_eq!(names(&[other.clone(), other.clone()]), [started.to_owned(), format!("{started} (2)")]);
     other.name = Some("nightly".into());
-    assert_eq!(names(&[other.clone(), other]), ["nightly", "nightly (2)"]);
+    let noted = Run { note: Some("before".into()), ..other.clone() };
+    assert_eq!(names(&[noted, other]), ["nightly (before)", "nightly (2026-11-20 18:30:00)"]);
 }
 
 #[test]

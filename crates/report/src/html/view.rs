@@ -170,7 +170,16 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
         }
         name
     });
-    unique(named)
+    let named: Vec<String> = named.collect();
+    // Equal names are told apart by what the user noted, or by when the runs started.
+    let noted = named.iter().zip(runs).map(|(name, run)| {
+        if named.iter().filter(|other| *other == name).count() == 1 {
+            return name.clone();
+        }
+        let note = run.note.clone().unwrap_or_else(|| results::file::started(run.started_unix_ns));
+        format!("{name} ({note})")
+    });
+    unique(noted)
 }
 
 fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {

@@ -28,7 +28,7 @@ export const then: Chart = {
         `${row.target}, ${row.figure}: ${before(row)} then, ${today(row)} now`
       ).join("; "),
       table: () => ({
-        columns: ["scenario", "target", "figure", "then", "now"],
+        columns: ["scenario", "target", "metric", "then", "now"],
         rows: published.map((row) => [
           row.scenario, row.target, row.figure, as(FORMATS[row.unit])(row.then), row.now === null ? "" : as((value) => row.sign + FORMATS[row.unit](value))(row.now),
         ]),
