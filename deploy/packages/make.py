@@ -213,7 +213,7 @@ class Packages:
             run([nfpm(), "package", *config], env=environment, stdout=subprocess.DEVNULL)
 
     def make_wheel(self) -> None:
-        """The program among a wheel's scripts: `pip install` and `uvx` put it on the PATH."""
+        """The program among a wheel's scripts: `pip install` and `uvx` put it on the PATH, and its suites and targets beside it."""
         python = self.work / "venv"
         venv.create(python, with_pip=True)
         requirements = ["--require-hashes", "-r", HERE / "requirements.txt"]
@@ -252,7 +252,7 @@ class Packages:
             "description": f"throng's program for Linux on {self.platform.machine}",
             "os": ["linux"],
             "cpu": [self.platform.node],
-            "files": ["bin", "LICENSE-*"],
+            "files": ["bin", "share", "LICENSE-*"],
         }
         launcher = {
             "name": REGISTRY_NAME,
@@ -272,6 +272,8 @@ class Packages:
         ]:
             folder = self.work / "npm" / manifest["name"]
             copy(source, folder / "bin" / program)
+            if manifest is of_program:
+                shutil.copytree(self.staged / "share", folder / "share/throng")
             for licence in ["LICENSE-MIT", "LICENSE-APACHE"]:
                 copy(ROOT / licence, folder / licence)
             copy(HERE / "npm/README.md", folder / "README.md")

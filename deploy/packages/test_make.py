@@ -38,6 +38,7 @@ class Make(unittest.TestCase):
             made = make.Packages(Path(folder), "x86_64-unknown-linux-gnu", "9.9.9", page, "somebody <a@b>")
             (made.staged / "doc").mkdir(parents=True)
             (made.staged / "doc/CHANGELOG.md").touch()
+            (made.staged / "share/suites").mkdir(parents=True)
             (made.staged / "throng").touch()
             with mock.patch.object(make, "run") as run, mock.patch.object(make.venv, "create"):
                 made.make_deb_and_rpm()

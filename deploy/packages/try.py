@@ -57,7 +57,7 @@ def in_nothing(packages: Path, root: Path) -> str | None:
     (program,) = root.glob("*/throng")
     mounted = Mounts(root)
     with mounted:
-        use(["chroot", root, f"/{program.relative_to(root)}"], has_targets=True)
+        use(["chroot", root, f"/{program.relative_to(root)}"], root)
     return None
 
 
@@ -67,14 +67,14 @@ def in_debian(packages: Path, root: Path) -> str | None:
     run(["debootstrap", "--variant=minbase", "bookworm", root], stdout=subprocess.DEVNULL)
     package = only(packages, "*.deb")
     shutil.copy(package, root / "throng.deb")
-    before = files(root)
+    before = entries(root)
     with Mounts(root):
         began = time.monotonic()
         run(["chroot", root, "dpkg", "--install", "/throng.deb"], stdout=subprocess.DEVNULL)
-        use(["chroot", root, "throng"], has_targets=True)
+        use(["chroot", root, "throng"], root)
         print(f"  installed and first run in {time.monotonic() - began:.1f} s")
         run(["chroot", root, "dpkg", "--purge", "throng"], stdout=subprocess.DEVNULL)
-    assert_nothing_left(before, files(root))
+    assert_nothing_left(before, entries(root))
     return None
 
 
@@ -82,23 +82,25 @@ def in_rpm_root(packages: Path, root: Path) -> str | None:
     if not shutil.which("rpm"):
         return "skipped: rpm is missing"
     run(["rpm", "--root", root, "--initdb"])
-    before = files(root)
+    before = entries(root)
     run(["rpm", "--root", root, "--nodeps", "--noscripts", "--install", only(packages, "*.rpm")])
     with Mounts(root):
-        use(["chroot", root, "/usr/bin/throng"], has_targets=True)
+        use(["chroot", root, "/usr/bin/throng"], root)
     run(["rpm", "--root", root, "--noscripts", "--erase", "throng"])
-    assert_nothing_left(before, files(root))
+    assert_nothing_left(before, entries(root))
     return None
 
 
 def with_pip(packages: Path, folder: Path) -> str | None:
     venv.create(folder / "venv", with_pip=True)
-    before = files(folder)
+    (folder / "home").mkdir()
+    before = entries(folder)
     pip = [folder / "venv/bin/pip", "--quiet", "--disable-pip-version-check"]
     run([*pip, "install", "--no-index", only(packages, "*.whl")])
-    use([folder / "venv/bin/throng"], home=folder / "home")
+    use([folder / "venv/bin/throng"], folder / "home", home=folder / "home")
     run([*pip, "uninstall", "--yes", "throng-bench"])
-    assert_nothing_left(before, files(folder))
+    # pip leaves empty folders where a package had files.
+    assert_nothing_left(before, {path for path in entries(folder) if not path.is_dir()})
     return None
 
 
@@ -108,8 +110,13 @@ def with_npm(packages: Path, folder: Path) -> str | None:
     machine = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
     tarballs = [only(packages, f"throng-bench-linux-{machine}-*.tgz"), only(packages, "throng-bench-[0-9]*.tgz")]
     (folder / "package.json").write_text('{"private": true}')
-    run(["npm", "install", "--silent", "--no-audit", "--no-fund", *tarballs], cwd=folder)
-    use([folder / "node_modules/.bin/throng"], home=folder / "home")
+    (folder / "home").mkdir()
+    npm = ["npm", "--silent", "--no-audit", "--no-fund"]
+    before = entries(folder)
+    run([*npm, "install", *tarballs], cwd=folder)
+    use([folder / "node_modules/.bin/throng"], folder / "home", home=folder / "home")
+    run([*npm, "uninstall", "throng-bench", f"throng-bench-linux-{machine}"], cwd=folder)
+    assert_nothing_left(before, entries(folder))
     return None
 
 
@@ -140,20 +147,24 @@ class Mounts:
             run(["umount", point])
 
 
-def use(program: list, home: Path = Path("/home"), has_targets: bool = False) -> None:
-    """The first run of somebody who has just installed it, what an exit code says, a page, and the targets that most packages bring.
-    What the program keeps is the user's."""
+def use(program: list, folder: Path, home: Path = Path("/home")) -> None:
+    """Runs the program from a folder without suites and targets, as somebody would who has just installed it: a first run, a page, the
+    targets that it brings and a shootout of one of them. What the program keeps is the user's."""
     env = {"PATH": os.environ["PATH"], "HOME": str(home)}
-    run([*program, "--version"], stdout=subprocess.DEVNULL, env=env)
-    outcome = subprocess.run([*program, *FIRST_RUN], capture_output=True, text=True, timeout=RUN_MAX_S, env=env)
-    if outcome.returncode != 0 or "20,000 of 20,000" not in outcome.stdout:
-        sys.exit(f"{program}: exit code {outcome.returncode}\n{outcome.stdout}\n{outcome.stderr}")
-    asked = {("docs", "app"): "# App files", ("targets", "list", "node-ws"): "node-ws"}
-    for verb, expected in list(asked.items())[: 1 + has_targets]:
-        printed = subprocess.run([*program, *verb], capture_output=True, text=True, timeout=RUN_MAX_S, env=env)
-        if printed.returncode != 0 or expected not in printed.stdout:
-            sys.exit(f"{program}: no {expected} in {verb}\n{printed.stdout}\n{printed.stderr}")
-    unknown = subprocess.run([*program, "sing"], capture_output=True, timeout=RUN_MAX_S, env=env)
+    shootout = ["shootout", "quick", "--targets", "throng", "--scale", "0.1", "--repeats", "1", "--out", str(home / "kept")]
+    for arguments, expected in [
+        (["--version"], "throng "),
+        (FIRST_RUN, "20,000 of 20,000"),
+        (["docs", "app"], "# App files"),
+        (["targets", "list", "node-ws"], "node-ws"),
+        (shootout, "throng"),
+    ]:
+        outcome = subprocess.run(
+            [*program, *arguments], capture_output=True, text=True, timeout=RUN_MAX_S, env=env, cwd=folder
+        )
+        if outcome.returncode != 0 or expected not in outcome.stdout:
+            sys.exit(f"{program} {arguments}: exit code {outcome.returncode}\n{outcome.stdout}\n{outcome.stderr}")
+    unknown = subprocess.run([*program, "sing"], capture_output=True, timeout=RUN_MAX_S, env=env, cwd=folder)
     if unknown.returncode != 2:
         sys.exit(f"{program}: exit code {unknown.returncode} for a verb that there is not")
 
@@ -165,13 +176,16 @@ def only(packages: Path, pattern: str) -> Path:
     return found[0]
 
 
-def files(root: Path) -> set[Path]:
-    return {path for path in root.rglob("*") if not path.is_dir() and not is_another_s(path, root)}
+def entries(root: Path) -> set[Path]:
+    """All files, and throng's folders: others, such as that of manual pages, a package shares."""
+    found = (path for path in root.rglob("*") if not path.is_dir() or "throng" in path.name)
+    return {path for path in found if not is_another_s(path, root)}
 
 
 def is_another_s(path: Path, root: Path) -> bool:
     """The kernel's, the user's, and the databases and logs in which package managers keep what they have done."""
-    return str(path.relative_to(root)).startswith(("proc/", "dev/", "home/", "var/log/", "var/lib/dpkg/", "var/lib/rpm/"))
+    system = ("proc/", "dev/", "home/", "var/log/", "var/lib/dpkg/", "var/lib/rpm/")
+    return str(path.relative_to(root)).startswith(system) or path.name in ("package-lock.json", ".package-lock.json")
 
 
 def assert_nothing_left(before: set[Path], after: set[Path]) -> None:

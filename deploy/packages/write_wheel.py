@@ -14,6 +14,8 @@ def main(staged: Path, out: Path, facts: dict) -> None:
         wheel.write(staged / "throng", f"{data}/scripts/throng")
         for page in sorted((staged / "man").iterdir()):
             wheel.write(page, f"{data}/data/share/man/man1/{page.name}")
+        for file in sorted(path for path in (staged / "share").rglob("*") if path.is_file()):
+            wheel.write(file, f"{data}/data/share/throng/{file.relative_to(staged / 'share')}")
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"]:
             wheel.write(staged / "doc" / licence, f"{info}/licenses/{licence}")
         readme = (staged / "doc/README.md").read_text()

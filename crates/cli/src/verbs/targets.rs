@@ -182,7 +182,7 @@ fn here() -> Result<PathBuf, Failure> {
 fn found(here: &Path) -> Result<PathBuf, Failure> {
     installed::find_targets(here)?.ok_or_else(|| {
         let problem = "there is no folder \"targets\" here or further up, nor beside the program: name one, or run throng in \
-                       a clone of its repository; the tarball, .deb, .rpm and brew bring one, too";
+                       a clone of its repository; every package of a release brings one, too";
         Failure::usage("--targets-dir", problem)
     })
 }
