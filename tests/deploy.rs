@@ -94,12 +94,17 @@ fn helm_and_kubernetes_accept_the_chart() {
         ("agents.count=0", "agents.count: "),
         ("agents.allow={chat}", "agents.allow.0: "),
         ("agent.count=2", " agent "),
+        ("image.pullPolicy=Sometimes", "image.pullPolicy: "),
+        ("secrets.nats=", "secrets.nats: "),
     ] {
         let refused = helm(&["template"], &["--set", values]).unwrap();
         assert!(!refused.status.success() && said(&refused).contains(why), "{}", said(&refused));
     }
     let run = r#"run.command=["echo","ws://chat.svc/ws"]"#;
-    let values = ["-n", "load", "--set", "agents.count=7,agents.allow={ws://chat.svc}", "--set-json", run];
+    let fleet = "agents.count=7,agents.allow={ws://chat.svc}";
+    let cluster = "image.pullPolicy=Always,imagePullSecrets[0].name=registry,secrets.nats=ours,secrets.tls=ours-tls,\
+                   serviceAccount.name=load-test";
+    let values = ["-n", "load", "--set", fleet, "--set", cluster, "--set-json", run];
     let made = helm(&["template"], &values).unwrap();
     assert!(made.status.success(), "{}", said(&made));
     let text = String::from_utf8(made.stdout).unwrap();
@@ -113,6 +118,16 @@ fn helm_and_kubernetes_accept_the_chart() {
         "image: throng:0.1.0",
     ] {
         assert!(text.contains(expected), "no {expected:?}\n{text}");
+    }
+    // Of NATS, the agents and the run; NATS has both passwords, and an image of its own.
+    for (line, count) in [
+        ("imagePullPolicy: Always", 2),
+        ("- name: registry", 3),
+        ("name: ours", 4),
+        ("secretName: ours-tls", 3),
+        ("serviceAccountName: load-test", 3),
+    ] {
+        assert_eq!(text.lines().filter(|found| found.trim() == line).count(), count, "{line}\n{text}");
     }
     assert_eq!(text.matches("\n  namespace: load\n").count(), 8, "all objects\n{text}");
     let Some(validator) = validator() else { return };

@@ -38,3 +38,25 @@ free while Helm ends them.
 {{- $reach := list "--fleet=env:NATS_URL" "--nats-ca=/etc/throng/tls/ca.crt" (printf "--agents=%v" $values.agents.count) (printf "--where=revision=%d" (index . 2)) "--fleet-wait=2m" }}
 {{- $_ := set (first $job.spec.template.spec.containers) "args" (concat $values.run.command $reach) }}
 {{- end }}
+
+{{- /* Puts the names of secrets and of the service account into a pod. */ -}}
+{{- define "throng.pod" -}}
+{{- $pod := index . 0 }}
+{{- $values := index . 1 }}
+{{- range $variable := (first $pod.containers).env }}
+{{- with dig "valueFrom" "secretKeyRef" dict $variable }}
+{{- $_ := set . "name" $values.secrets.nats }}
+{{- end }}
+{{- end }}
+{{- range $volume := $pod.volumes }}
+{{- with $volume.secret }}
+{{- $_ := set . "secretName" $values.secrets.tls }}
+{{- end }}
+{{- end }}
+{{- with $values.imagePullSecrets }}
+{{- $_ := set $pod "imagePullSecrets" . }}
+{{- end }}
+{{- with $values.serviceAccount.name }}
+{{- $_ := set $pod "serviceAccountName" . }}
+{{- end }}
+{{- end }}
