@@ -33,6 +33,7 @@ mod dialect_sockjs;
 mod dialect_sse;
 mod disk;
 mod django;
+mod docs_pages;
 mod doctor;
 mod event_streams;
 mod events;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Arg, CommandFactory, Parser};
 
 use crate::{Cli, spelled_out};
 
@@ -50,6 +50,50 @@ fn commands(text: &str) -> Vec<Vec<String>> {
         }
     }
     commands
+}
+
+/// The words of each command of throng within prose, which may leave out all but its verbs and flags.
+fn spans(text: &str) -> Vec<Vec<String>> {
+    // Spans go on in the next line.
+    let text = text.replace('\n', " ");
+    let spans = text.split('`').filter(|span| span.starts_with("throng "));
+    spans.map(|span| span.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+/// Returns whether the verb that the words begin with has their long flags; placeholders of verbs have any.
+fn has_flags(command: &clap::Command, words: &[String]) -> bool {
+    let Some(mut verb) = words.get(1).and_then(|word| command.find_subcommand(word)) else { return true };
+    for word in &words[2..] {
+        if let Some(below) = verb.find_subcommand(word) {
+            verb = below;
+        }
+        let Some(flag) = word.strip_prefix("--") else { continue };
+        let flag = flag.split(['=', ',']).next().unwrap_or(flag);
+        let is_it = |arg: &Arg| {
+            arg.get_long() == Some(flag) || arg.get_all_aliases().is_some_and(|names| names.contains(&flag))
+        };
+        if !verb.get_arguments().any(is_it) {
+            return false;
+        }
+    }
+    true
+}
+
+#[test]
+fn flags_in_prose_exist() {
+    let mut command = Cli::command();
+    command.build();
+    let mut count = 0;
+    for page in pages() {
+        for words in spans(&fs::read_to_string(&page).unwrap()) {
+            count += 1;
+            assert!(has_flags(&command, &words), "{}: {}", page.display(), words.join(" "));
+        }
+    }
+    assert!(count > 100, "{count}");
+    let [known, unknown] = ["throng runs\nlist --tag=x", "throng echo --clients 2 --no-such-flag"];
+    assert!(has_flags(&command, &spans(&format!("`{known}`"))[0]));
+    assert!(!has_flags(&command, &spans(&format!("`{unknown}`"))[0]));
 }
 
 #[test]
