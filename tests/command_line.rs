@@ -249,8 +249,8 @@ fn every_verb_has_a_manual_page() {
     assert!(page(&["runs", "list"]).stdout.contains(".TH throng-runs-list 1"));
     let folder = tempfile::tempdir().unwrap();
     let written = run(throng(["man", "--all"]).arg(folder.path()), RUN_MAX);
-    assert!(written.code == Some(0) && folder.path().join("throng-runs-list.1").exists(), "{written}");
-    assert_eq!(std::fs::read_to_string(folder.path().join("throng-echo.1")).unwrap(), echo.stdout);
+    assert!(written.code == Some(0) && folder.path().join("man1/throng-runs-list.1").exists(), "{written}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("man1/throng-echo.1")).unwrap(), echo.stdout);
     let none = page(&["sing"]);
     assert_eq!(none.code, BAD_USAGE, "{none}");
     assert!(["sing", "serve", "echo"].iter().all(|verb| none.stderr.contains(verb)), "{none}");

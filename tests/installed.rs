@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::support::arena::{Arena, SERVE, tiny_suite};
 use crate::support::page::root;
+use crate::support::skip;
 use crate::support::throng::{Outcome, program, run, throng};
 
 /// Text that is compiled in.
@@ -58,6 +59,25 @@ fn each_page_is_a_topic() {
     };
     wide.extend(texts.iter().flat_map(|text| text.lines().filter(is_wide)));
     assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
+/// As long as groff takes a page without a warning.
+#[test]
+fn each_page_is_in_the_manual() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = run(throng(["man", "--all"]).arg(folder.path()), PRINT_MAX);
+    assert_eq!(written.code, Some(0), "{written}");
+    let manual = folder.path().join("man7");
+    let files: BTreeSet<PathBuf> =
+        fs::read_dir(&manual).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let expected = pages().into_iter().map(|(topic, _)| manual.join(format!("throng-{topic}.7")));
+    assert_eq!(files, expected.collect());
+    let groff =
+        Command::new("groff").args(["-K", "utf8", "-T", "utf8", "-man", "-ww", "-z"]).args(&files).output();
+    match groff {
+        Err(error) => skip("the manual (apt install groff-base)", &error.to_string()),
+        Ok(output) => assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr)),
+    }
 }
 
 #[test]

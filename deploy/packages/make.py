@@ -152,7 +152,7 @@ class Packages:
         copy(program, stage / "throng")
         start = [f"qemu-{self.platform.machine}-static", program] if is_foreign(self.target) else [program]
         run([*start, "man", "--all", stage / "man"])
-        for page in (stage / "man").iterdir():
+        for page in list((stage / "man").glob("man*/*")):
             page.with_name(f"{page.name}.gz").write_bytes(gzip.compress(page.read_bytes(), mtime=0))
             page.unlink()
         (stage / "completions").mkdir()

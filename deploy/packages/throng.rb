@@ -10,7 +10,8 @@ $BINARIES
 
   def install
     bin.install "throng"
-    man1.install Dir["man/*.1.gz"]
+    man1.install Dir["man/man1/*"]
+    man7.install Dir["man/man7/*"]
     bash_completion.install "completions/throng.bash" => "throng"
     zsh_completion.install "completions/_throng"
     fish_completion.install "completions/throng.fish"

@@ -12,10 +12,9 @@ def main(staged: Path, out: Path, facts: dict) -> None:
     info, data = f"{name}.dist-info", f"{name}.data"
     with WheelFile(out / f"{name}-{facts['tag']}.whl", "w") as wheel:
         wheel.write(staged / "throng", f"{data}/scripts/throng")
-        for page in sorted((staged / "man").iterdir()):
-            wheel.write(page, f"{data}/data/share/man/man1/{page.name}")
-        for file in sorted(path for path in (staged / "share").rglob("*") if path.is_file()):
-            wheel.write(file, f"{data}/data/share/throng/{file.relative_to(staged / 'share')}")
+        for folder, share in [("man", "man"), ("share", "throng")]:
+            for file in sorted(path for path in (staged / folder).rglob("*") if path.is_file()):
+                wheel.write(file, f"{data}/data/share/{share}/{file.relative_to(staged / folder)}")
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"]:
             wheel.write(staged / "doc" / licence, f"{info}/licenses/{licence}")
         readme = (staged / "doc/README.md").read_text()

@@ -1,5 +1,6 @@
 //! Shell completions and the manual pages.
 
+use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, Command};
@@ -7,6 +8,7 @@ use clap_complete::Shell;
 
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::verbs::docs;
 
 /// Print completions for a shell
 #[derive(Args)]
@@ -21,12 +23,12 @@ pub(crate) struct Completions {
 Examples:
   throng man echo | man -l -
   throng man runs list > throng-runs-list.1
-  throng man --all /usr/local/share/man/man1")]
+  throng man --all /usr/local/share/man")]
 pub(crate) struct Man {
     /// The verb, and what is below it
     #[arg(value_name = "VERB")]
     verbs: Vec<String>,
-    /// Write the pages of all verbs into this folder
+    /// Write the pages of all verbs, and those of throng docs, into man1 and man7 of this folder
     #[arg(long, value_name = "DIR", conflicts_with = "verbs")]
     all: Option<PathBuf>,
 }
@@ -46,8 +48,14 @@ impl Man {
     pub(crate) fn run(self, mut command: Command) -> Result<Exit, Failure> {
         if let Some(folder) = self.all {
             let failed = |error| Failure::could_not("write_manual", "write the manual", error);
-            std::fs::create_dir_all(&folder).map_err(failed)?;
-            clap_mangen::generate_to(command, folder).map_err(failed)?;
+            let [verbs, pages] = ["man1", "man7"].map(|section| folder.join(section));
+            for section in [&verbs, &pages] {
+                fs::create_dir_all(section).map_err(failed)?;
+            }
+            clap_mangen::generate_to(command, verbs).map_err(failed)?;
+            for (name, text) in docs::manual() {
+                fs::write(pages.join(name), text).map_err(failed)?;
+            }
             return Ok(Exit::Fine);
         }
         // Names of verbs below others are whole only then.

@@ -1,6 +1,7 @@
 //! `throng docs`: the pages of docs/, which a package brings in the program.
 
 mod markdown;
+mod roff;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -51,6 +52,11 @@ impl Docs {
         };
         output::print(&style.in_letters(text))
     }
+}
+
+/// The pages as those of the manual's section 7: the name of each file, and its text.
+pub(crate) fn manual() -> impl Iterator<Item = (String, String)> {
+    TOPICS.iter().map(|topic| (format!("throng-{}.7", topic.name), roff::render(topic.name, topic.text)))
 }
 
 fn parser() -> impl TypedValueParser<Value = &'static Topic> {

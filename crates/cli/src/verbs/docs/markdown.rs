@@ -15,7 +15,7 @@ const GAP: usize = 2;
 
 /// A part of a page, up to the next blank line or the next part.
 #[derive(Debug, PartialEq)]
-enum Block<'a> {
+pub(super) enum Block<'a> {
     Blank,
     Heading(&'a str),
     Code(Vec<&'a str>),
@@ -59,7 +59,8 @@ pub(super) fn subject(page: &str) -> String {
     }
 }
 
-fn blocks(page: &str) -> Vec<Block<'_>> {
+/// The parts of a page, in their order.
+pub(super) fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut lines = page.lines().peekable();
     let mut blocks = Vec::new();
     while let Some(line) = lines.next() {
@@ -113,7 +114,7 @@ fn cells(row: &str) -> Vec<String> {
 }
 
 /// A table whose cells are folded, so that all of it fits.
-fn table(mut rows: Vec<Vec<String>>, columns: usize) -> String {
+pub(super) fn table(mut rows: Vec<Vec<String>>, columns: usize) -> String {
     // A line that only begins as a table does has no rule below it.
     let rule = if rows.len() > 1 { rows.remove(1) } else { Vec::new() };
     let widths = widths(&rows, columns);
