@@ -29,7 +29,7 @@ export const boxes: Chart = {
       option: option(view, all),
       says: `Box plots of latency: ${all.map(({ name, figure }) => `${name} median ${formatOf(figure, "p50")(figure.p50)}`).join(", ")}.`,
       table: () => ({
-        columns: ["", "1%", "25%", "50%", "75%", "99%", ...(hasRepeats(all) ? ["medians of the repeats"] : [])],
+        columns: ["series", "1%", "25%", "50%", "75%", "99%", ...(hasRepeats(all) ? ["medians of the repeats"] : [])],
         rows: all.map(({ name, figure, medians }) => [
           name, ...figure.box.map((ms, at) => as(formatOf(figure, QUANTILES[at]!))(ms)),
           ...(hasRepeats(all) ? [medians.map(([ms, isBound]) => (isBound ? bound : duration)(ms)).join(", ")] : []),

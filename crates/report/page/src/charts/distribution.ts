@@ -18,7 +18,7 @@ export const distribution: Chart = {
       option: option(view, curves),
       says: curves.map((curve) => `${curve.name}: most between ${told(curve)}`).join("; "),
       table: () => ({
-        columns: ["", "from", "to", "messages", "share"],
+        columns: ["series", "from", "to", "messages", "share"],
         rows: curves.flatMap(({ name, figure }) => figure.bars.map(([bar, n]) => [
           name, as(duration)(edge(bar)), as(duration)(edge(bar + 1)), as(count)(n), as(percent)((100 * n) / figure.count),
         ])),

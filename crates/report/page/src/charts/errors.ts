@@ -34,7 +34,7 @@ export const errors: Chart = {
       }),
       says: kinds.map((kind) => `${kind}: ${count(bars.reduce((sum, bar) => sum + (bar.errors[kind] ?? 0), 0))}`).join(", "),
       table: () => ({
-        columns: ["", ...kinds],
+        columns: ["load", ...kinds],
         rows: bars.map((bar) => [bar.name, ...kinds.map((kind) => as(count)(bar.errors[kind] ?? 0))]),
       }),
     };

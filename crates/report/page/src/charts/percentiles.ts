@@ -21,7 +21,7 @@ export const percentiles: Chart = {
       says: `Latency by percentile of ${curves.map(({ name }) => name).join(", ")}; `
         + `the highest 99th percentile is ${formatOf(slowest.figure, "p99")(slowest.figure.p99)}, of ${slowest.name}.`,
       table: () => ({
-        columns: ["", "samples", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"],
+        columns: ["series", "samples", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"],
         rows: curves.map(({ name, figure }) => [
           name, as(count)(figure.count),
           ...STATISTICS.map((statistic) => as(formatOf(figure, statistic))(figure[statistic])),

@@ -49,7 +49,7 @@ function draw(view: View, name: string, x: (step: Step) => number | undefined) {
     says: curves.map(({ name: of, safe }) => `${of}: ${safe === undefined ? "no safe rate" : `safe up to ${rate(safe)}`}`)
       .join("; "),
     table: () => ({
-      columns: ["", name, LATENCY],
+      columns: ["series", name, LATENCY],
       rows: curves.flatMap(({ name: of, points }) => points.map(([at, mean]) => [of, as(rate)(at), as(duration)(mean)])),
     }),
   };

@@ -42,7 +42,7 @@ export const steps: Chart = {
         return `${name}: ${first.format(first.p95)} at ${count(first.clients)} clients, ${last.format(last.p95)} at ${count(last.clients)}`;
       }).join("; "),
       table: () => ({
-        columns: ["", "clients", "p95"],
+        columns: ["series", "clients", "p95"],
         rows: curves.flatMap(({ name, points }) => points.map(({ clients, p95, format }) => [name, as(count)(clients), as(format)(p95)])),
       }),
     };
