@@ -10,7 +10,7 @@ use super::process::Process;
 use super::target::{Unavailable, complete};
 
 /// Time a script may take, of which some start a browser beside others; it has deadlines of its own.
-const WITHIN: Duration = Duration::from_secs(180);
+const WITHIN: Duration = Duration::from_secs(300);
 
 /// The folders whose packages this process has installed: npm empties a folder first, while another test may
 /// be using it.

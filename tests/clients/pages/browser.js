@@ -40,7 +40,7 @@ const TABLET = { width: 768, height: 1024 };
 export const PHONE = { width: 390, height: 844 };
 /** Every width in both themes. */
 const LOOKS = [DESKTOP, TABLET, PHONE].flatMap((size) => ["Light", "Dark"].map((theme) => ({ size, theme })));
-/** Every width and both themes, for pages of which axe takes ten seconds. */
+/** Every width and both themes once, for large pages, and for those of which another is checked in all looks. */
 export const SOME_LOOKS = [LOOKS[0], LOOKS[3], LOOKS[4]];
 
 /** The page fits, and axe finds nothing, in each of these looks; ends with a light page on a desktop. */

@@ -1,7 +1,7 @@
 // The pages of `throng ui` in a browser: node ui.js CHROMIUM URL TOKEN. A run is started, watched with a reload in between,
 // stopped, found in the history, tagged, and compared.
 
-import { check, checkLooks, DESKTOP, PHONE, wait, withPage } from "./browser.js";
+import { check, checkLooks, DESKTOP, PHONE, SOME_LOOKS, wait, withPage } from "./browser.js";
 
 const [chromium, url, token] = process.argv.slice(2);
 /** Runs of one name: as few as have a trend. */
@@ -12,7 +12,7 @@ const rowsDrawn = () => document.querySelectorAll("#rates svg path").length > 5;
 
 await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (page, requests) => {
   await page.goto(`${url}?token=${token}`);
-  await checkLooks(page, "an empty history");
+  await checkLooks(page, "an empty history", SOME_LOOKS);
   await page.goto(`${url}new`);
   await checkLooks(page, "the form");
   // Longer than it takes to watch, on however slow a machine.
@@ -78,7 +78,7 @@ async function watchSteps(page) {
   await wait(page, "all steps are shown", shown, 3);
   check((await page.textContent("#steps-ended tbody th")) === "15", "the newest step is not the first");
   check((await page.locator("#steps svg path").count()) >= 5, "the curve of the steps is not drawn");
-  await checkLooks(page, "a run of several steps");
+  await checkLooks(page, "a run of several steps", SOME_LOOKS);
   await wait(page, "the run of steps ends", () => document.querySelector("#to-report"));
 }
 
