@@ -19,7 +19,9 @@ const COLUMNS_MAX: usize = 80;
 
 /// Every page, with its topic.
 fn pages() -> Vec<(String, PathBuf)> {
-    let mut pages = vec![("methodology".to_owned(), root().join("METHODOLOGY.md"))];
+    let beside = ["CHANGELOG", "METHODOLOGY", "SECURITY"];
+    let beside = beside.map(|page| (page.to_lowercase(), root().join(format!("{page}.md"))));
+    let mut pages: Vec<(String, PathBuf)> = beside.into();
     for (folder, index) in [("docs", "docs"), ("docs/apps", "apps")] {
         let files = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "md"));

@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 /// Folders of pages, beside Cargo.toml, where `cargo publish` finds them.
 const FOLDERS: [&str; 2] = ["docs", "docs/apps"];
-/// The page that stands beside them in the repository.
-const METHODOLOGY: &str = "METHODOLOGY";
+/// Pages that stand beside them in the repository.
+const BESIDE: [&str; 3] = ["CHANGELOG", "METHODOLOGY", "SECURITY"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
-    let mut pages = vec![(METHODOLOGY.to_owned(), topic(Path::new(METHODOLOGY)))];
+    let mut pages: Vec<_> = BESIDE.map(|page| (page.to_owned(), topic(Path::new(page)))).into();
+    for page in BESIDE {
+        println!("cargo::rerun-if-changed={page}");
+    }
     for folder in FOLDERS {
         println!("cargo::rerun-if-changed={folder}");
         for entry in fs::read_dir(root.join(folder))? {
@@ -23,7 +26,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    println!("cargo::rerun-if-changed={METHODOLOGY}");
     pages.sort_by(|(_, a), (_, b)| a.cmp(b));
     let row = |(page, name): &(String, String)| {
         format!("Topic {{ name: {name:?}, page: {page:?}, text: include_str!({:?}) }},\n", root.join(page))
