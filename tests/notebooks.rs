@@ -49,25 +49,25 @@ fn ran(python: &Path, script: &[&str], folder: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Prints what the package makes of each figure.
-const FIGURES: &str = "
+/// Prints what the package makes of each metric.
+const METRICS: &str = "
 import json, throng_results as throng
 [run] = throng.read('results')
 print(json.dumps([{
-    name: [len(figure), *(figure.quantile_ms(q) for q in (0.5, 0.9, 0.95, 0.99, 0.999))]
-    for name, figure in step.figures.items()
+    name: [len(metric), *(metric.quantile_ms(q) for q in (0.5, 0.9, 0.95, 0.99, 0.999))]
+    for name, metric in step.metrics.items()
 } for step in run.steps]))
 assert len(run.table()) == len(run.steps) == 2 and run.series(), run
-every = throng.merged(step.figures['rtt'] for step in run.steps)
-assert len(every) == sum(len(step.figures['rtt']) for step in run.steps)
+every = throng.merged(step.metrics['rtt'] for step in run.steps)
+assert len(every) == sum(len(step.metrics['rtt']) for step in run.steps)
 assert every.rows()[-1]['share'] == 1 and every.quantile_ms(1) == every.rows()[-1]['ms']
 for name in ('rrt', 'delivery.p99'):
     try:
-        run.steps[0].figures[name]
+        run.steps[0].metrics[name]
     except KeyError:
         continue
     raise AssertionError(name)
-assert throng.Histogram().quantile_ms(0.5) is None and throng.Histogram().is_marked(0.5)
+assert throng.Histogram().quantile_ms(0.5) is None and throng.Histogram().is_uncertain(0.5)
 ";
 
 /// Prints the names of a step's figures.
@@ -124,7 +124,7 @@ fn python_reads_what_throng_wrote() {
     let results = outcome.json();
     let Some(python) = python() else { return };
 
-    let read: Value = serde_json::from_str(&ran(&python, &["-c", FIGURES], folder.path())).unwrap();
+    let read: Value = serde_json::from_str(&ran(&python, &["-c", METRICS], folder.path())).unwrap();
     let steps = results["steps"].as_array().unwrap();
     assert_eq!(read.as_array().map(Vec::len), Some(steps.len()));
     for (step, read) in steps.iter().zip(read.as_array().unwrap()) {

@@ -66,8 +66,8 @@ class Histogram:
                 return value_us / 1000
         return None
 
-    def is_marked(self, quantile: float) -> bool:
-        """Whether there are too few samples above the quantile to trust it."""
+    def is_uncertain(self, quantile: float) -> bool:
+        """Whether there are too few samples above the quantile to rely on it."""
         return len(self) * (1 - Fraction(str(quantile))) < TAIL_SAMPLES_MIN
 
     def rows(self) -> list[dict[str, float]]:

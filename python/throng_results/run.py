@@ -12,9 +12,9 @@ from typing import Any
 from .histogram import Histogram
 
 SCHEMA = 1
-# What holds figures beside the step itself.
+# What holds metrics beside the step itself.
 GROUPS = ("handshake_parts", "delivery_by_room_size")
-# The figures of a step: the schema's.
+# The metrics of a step: the schema's.
 NAMES = frozenset(
     (
         "handshake",
@@ -39,7 +39,7 @@ NAMES = frozenset(
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 
 
-class Figures(dict[str, Histogram]):
+class Metrics(dict[str, Histogram]):
     """What was timed, by name. A file leaves out what has no sample: its histogram is empty."""
 
     def __missing__(self, name: str) -> Histogram:
@@ -69,8 +69,8 @@ class Step:
         return self.raw["rates"]
 
     @property
-    def marks(self) -> list[str]:
-        """Why not everything about this step may be believed."""
+    def caveats(self) -> list[str]:
+        """What weakens this step's metrics; empty where nothing does."""
         return self.raw["marks"]
 
     @property
@@ -78,18 +78,18 @@ class Step:
         return self.raw.get("bottleneck")
 
     @cached_property
-    def figures(self) -> Figures:
+    def metrics(self) -> Metrics:
         """What was timed, by name; a part of the handshake is `handshake_parts.tcp`."""
-        return Figures((name, Histogram.from_base64(figure["histogram"])) for name, figure in _figures(self.raw))
+        return Metrics((name, Histogram.from_base64(metric["histogram"])) for name, metric in _metrics(self.raw))
 
     def row(self) -> dict[str, Any]:
-        """The step as one row: its counts and rates, and the main quantiles of each figure."""
+        """The step as one row: its counts and rates, and the main quantiles of each metric."""
         counts = {name: count for name, count in self.counts.items() if name != "errors"}
         errors = sum(error["count"] for error in self.counts["errors"].values())
         row = {"clients": self.clients, **counts, "errors": errors, **self.rates, "bottleneck": self.bottleneck}
-        for name, figure in self.figures.items():
+        for name, metric in self.metrics.items():
             for label, quantile in QUANTILES.items():
-                row[f"{name}_{label}"] = figure.quantile_ms(quantile)
+                row[f"{name}_{label}"] = metric.quantile_ms(quantile)
         return row
 
 
@@ -136,8 +136,8 @@ class Run:
         return self.raw["verdict"]["breaks"]
 
     @property
-    def trust(self) -> list[str]:
-        """Why not everything may be believed; empty where nothing speaks against it."""
+    def caveats(self) -> list[str]:
+        """What weakens the result; empty where nothing does."""
         return self.raw["verdict"]["trust"]
 
     @cached_property
@@ -174,7 +174,7 @@ def _run(file: Path) -> Run | None:
     return Run(raw)
 
 
-def _figures(step: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _metrics(step: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, value in step.items():
         if isinstance(value, dict) and "histogram" in value:
             yield name, value
