@@ -160,6 +160,17 @@ fn wrong_usage_is_named() {
 }
 
 #[test]
+fn standstills_stand_in_the_result() {
+    let server = Server::start(&["--fault", "stall=2s/4s"]);
+    let load = ["http", &root_of(&server), "-c", "4", "-d", "5s", "--no-store", "--no-report"];
+    let outcome = run(&mut throng(load), RUN_MAX);
+    let below = outcome.stdout.split_once("\nRESULT").unwrap_or_else(|| panic!("{outcome}")).1;
+    let result = below.split("\nWHY").next().unwrap_or_default();
+    // By name where the server is the cause, and by what clients saw where the machine was full.
+    assert!(result.contains("stood still") || result.contains("stalled"), "{outcome}");
+}
+
+#[test]
 fn closed_loops_wait_without_lag() {
     let server = Server::start(&[]);
     let results = fine(&root_of(&server), "-c 2 --amount 200 --no-keep-alive");

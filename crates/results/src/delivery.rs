@@ -156,7 +156,7 @@ impl fmt::Display for Delivery {
             some => write!(f, "; {} out of order", count(some))?,
         }
         if nobody_to_send > 0 {
-            write!(f, "; nobody was there to send {}", counted(nobody_to_send, "message"))?;
+            write!(f, "; no sender was connected for {}", counted(nobody_to_send, "message"))?;
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ mod tests {
     fn unsent_messages_are_said_at_the_end() {
         let due = Counts { expected: 9, received: 9, offline_due: 10, recovered: 10, ..Counts::default() };
         let said = of(Counts { nobody_to_send: 6_713, ..due }, vec![absences("close", 1, 0)]);
-        assert!(said.ends_with("; order kept; nobody was there to send 6,713 messages"), "{said}");
+        assert!(said.ends_with("; order kept; no sender was connected for 6,713 messages"), "{said}");
     }
 
     #[test]

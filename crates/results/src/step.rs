@@ -117,6 +117,8 @@ pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 const SECONDS_OF_QUIET: usize = 2;
 /// The shortest wait behind which nothing ordinary comes.
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
+/// The share of what was due in absences whose loss leaves no history to speak of.
+const NO_HISTORY_PERCENT_MIN: u64 = 95;
 
 impl Step {
     /// The figures by which steps are judged, the first that a step has: the first event of a streamed
@@ -168,6 +170,19 @@ impl Step {
         let took_ns = self.main_of_series().quantile_ns(0.5);
         let is_hasty = !self.series.is_empty() && is_typical && waited_ns < took_ns;
         self.counts.missing > 0 && is_sound && (is_hasty || waited_ns > CUT_OFF_WAIT_NS_MIN && comes)
+    }
+
+    /// Returns whether clients that were away got nothing of what they missed.
+    pub fn keeps_no_history(&self) -> bool {
+        let Counts { offline_due, lost_offline, .. } = self.counts;
+        // Clients that are away when the user ends a step may still get it.
+        !self.was_interrupted() && is_total(lost_offline, offline_due)
+    }
+
+    /// Returns whether clients were ready, and not one message that was due to them came.
+    pub fn is_unanswered(&self) -> bool {
+        let is_ready = self.usable.is_none_or(|usable| usable > 0);
+        is_ready && self.counts.missing > 0 && self.came() == 0 && !self.is_cut_off()
     }
 
     /// Returns whether its load was over before anybody's CPU time could be told.
@@ -375,6 +390,11 @@ impl Step {
         let Interval { low, high } = stats::interval::of_series(&values?, whole)?;
         Some(Interval { low: low.max(0.0), high })
     }
+}
+
+/// Returns whether so much was lost that there is no history: a copy that crossed the end of a connection may come.
+pub(crate) fn is_total(lost: u64, of: u64) -> bool {
+    lost > 0 && 100 * lost >= NO_HISTORY_PERCENT_MIN * of
 }
 
 /// Figures of one kind of messages.

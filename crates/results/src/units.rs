@@ -66,7 +66,8 @@ pub fn duration_ns(text: &str) -> Result<u64, UnitError> {
     }
 }
 
-/// A time on a command line: as [`duration_ns`], and a bare number is seconds.
+/// A time on a command line or in an app file: as [`duration_ns`], and a bare number is seconds. Limits and histories
+/// need the unit: a bare `p95<250` may be meant in milliseconds, and a history's number is of messages.
 ///
 /// # Errors
 /// As of [`duration_ns`].

@@ -38,6 +38,7 @@ pub use machine::others_percent;
 pub use marks::marks;
 pub use owners::{Owner, Owners, slow_time};
 pub use signs::WORKER_CPU_PERCENT_MAX;
+pub(crate) use stalls::{Stalls, stalls};
 pub use undecided::weigh_broken;
 
 /// A rule gives its evidence, if it holds.

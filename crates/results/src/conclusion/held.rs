@@ -15,6 +15,9 @@ use crate::scenario::Due;
 use crate::step::Step;
 use crate::verdict;
 
+/// The key of rates of which none broke a limit: their safe rate is the capacity.
+pub(super) const RATES_AT_LEAST: &str = "held.rates_at_least";
+
 /// A search's capacity, if it tells one.
 pub(super) fn searched(run: &Run) -> Option<Claim> {
     let capacity = run.verdict.capacity?;
@@ -74,7 +77,7 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     if !is_floor(best) {
         return Some(Claim::passed("held.rates", answer.clone()).of(answer).with_facts(vec![safe]));
     }
-    let claim = Claim::passed("held.rates_at_least", format!("at least {answer}")).of(answer);
+    let claim = Claim::passed(RATES_AT_LEAST, format!("at least {answer}")).of(answer);
     Some(match gave_out(run, best) {
         Some(beyond) => claim.toned(Tone::Doubt).with_facts(vec![safe, beyond]),
         None => claim.with_facts(vec![safe]),
@@ -118,7 +121,10 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     let mut lost = losses::all(run.scenario, step);
     lost.extend(losses::while_away(step));
     let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
-    let claim = Claim::passed("held.clients", clients(step.clients)).toned(tone).of(clients(step.clients));
+    let held = clients(step.clients);
+    // Beside a pass, the loss of everything else would read as its contradiction.
+    let load = if step.keeps_no_history() { format!("{held} while connected") } else { held.clone() };
+    let claim = Claim::passed("held.clients", held).toned(tone).of(load);
     Some(claim.with_losses(lost).with_facts(work(run, step)))
 }
 

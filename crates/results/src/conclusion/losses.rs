@@ -78,13 +78,17 @@ pub(super) fn while_away(step: &Step) -> Option<Loss> {
     (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 
-/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, or 300ms without
-/// lag` where that would have kept it.
+/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, at most 95% of it
+/// lag` where the limit would have been kept without that.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
     let written = |value: f64| apart(limit, value);
     Some(match limit.without_lag.filter(|_| limit.undecided) {
-        Some(without_lag) => format!("{}, or {} without lag", written(actual), written(without_lag)),
+        // A time is shorter without lag, and a rate is higher.
+        Some(without_lag) if without_lag < actual => {
+            format!("{}, at most {:.0}% of it lag", written(actual), 100.0 * (1.0 - without_lag / actual))
+        }
+        Some(without_lag) => format!("{}, at most {} without lag", written(actual), written(without_lag)),
         None if limit.at_least => format!("at least {}", written(actual)),
         None => written(actual),
     })

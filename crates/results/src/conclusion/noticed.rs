@@ -5,16 +5,26 @@ use stats::Timed;
 use crate::finding::Cause;
 use crate::format::{counted, duration};
 use crate::step::Step;
+use crate::verdict::{self, Stalls};
 
 /// A second: a page that answers later has lost its reader's train of thought (Nielsen, "Response Times", 1993).
 const SLOW_NS: u64 = 1_000_000_000;
 /// Half of that, for what a third of all messages take.
 const SLOW_FOR_A_THIRD_NS: u64 = 500_000_000;
 
-/// A server that stood still, answers that paused, a p99 over a second, or a third of the messages half a second late.
+/// A server that stood still, answers that stalled, a p99 over a second, or a third of the messages half a second late.
 pub(super) fn of(step: &Step) -> Option<String> {
     if let Some(Cause::ServerStalled { longest, .. }) = step.bottleneck.as_ref().map(|found| &found.cause) {
         return Some(format!("the server stood still for {}", duration(longest.0)));
+    }
+    // A closed loop whose machine is full has another cause, and its clients waited as long.
+    if let Some(Stalls { times, longest_ns, .. }) = verdict::stalls(step) {
+        let what = if step.figures.delivery.is_empty() { "answers" } else { "deliveries" };
+        return Some(format!(
+            "{what} stalled {}, for up to {}",
+            counted(times, "time"),
+            duration(longest_ns)
+        ));
     }
     let paused_ns = step.figures.gap.max_ns();
     let stalls = step.counts.stalls.saturating_sub(step.counts.stalls_here);

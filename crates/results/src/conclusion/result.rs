@@ -2,6 +2,7 @@
 
 use super::Conclusion;
 use super::claim::{Status, named};
+use super::held::RATES_AT_LEAST;
 use crate::judgement::{Bottleneck, Found};
 
 impl Conclusion {
@@ -48,6 +49,8 @@ impl Conclusion {
         let noticed = noticed.as_ref().map(|noticed| format!("; but {noticed}")).unwrap_or_default();
         let held = how_much.at_load() + &noticed;
         match (breaks.status, &breaks.load) {
+            // Its facts have the capacity already.
+            (Status::Passed, Some(_)) if how_much.key == RATES_AT_LEAST => held + " (highest rate tried)",
             (Status::Passed, Some(load)) => format!("{held}. Capacity: at least {load} (highest load tried)"),
             (Status::Passed, None) => held,
             (Status::Failed, _) => format!("{held}; failed{}", breaks.at_load()),

@@ -412,7 +412,7 @@ findings! {
     TooBrief "unknown.brief" {
         /// How long it took.
         duration: Ns,
-    } => "the load took {duration}, too short to see what was saturated: send more (--sample-size), or for a time (--duration)";
+    } => "the load took {duration}, too short to see what was saturated: send more, or for longer";
 }
 
 /// `1 of 2 agents and its share of the load`.

@@ -207,12 +207,12 @@ findings! {
     NobodyAway "caveat.nobody_away"
         => "delivery across reconnects is unclear: nothing was sent while one was away; measure longer \
             (--duration), or let connections end sooner (--flap)";
-    /// Nothing was sent to a client that was away, since nobody was there to send.
+    /// Nothing was sent to a client that was away, since no sender was connected.
     NobodyToSend "caveat.nobody_to_send" {
         /// Messages due meanwhile.
         messages: u64,
-    } => "delivery across reconnects is unclear: nothing was sent while one was away, and nobody was there to \
-          send {}; use more --clients", messages.of("message");
+    } => "delivery across reconnects is unclear: nothing was sent while one was away, and no sender was connected \
+          for {}; use more --clients", messages.of("message");
     /// The target's own metrics could not be read.
     Scrape "caveat.scrape" {
         /// Readings that failed.

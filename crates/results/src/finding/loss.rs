@@ -2,6 +2,7 @@
 
 use super::quantity::{CutPercent, Kinds, Ns, PerS, Span};
 use super::table::findings;
+use crate::step::is_total;
 
 findings! {
     /// A loss in a step, something wrong or late: it is a fact about the server, and no [`Caveat`](super::Caveat).
@@ -201,7 +202,7 @@ findings! {
         lost: u64,
         /// Copies due.
         of: u64,
-    } => "{} due to clients while they were away never came", lost.part_of(&of, "copies");
+    } => "{}", never_resent(&lost, &of);
     /// A limit of the user's was broken.
     Limit "loss.limit" {
         /// The limit as it was written.
@@ -237,6 +238,14 @@ fn cut_short(broken_off: &Span<'_, u64>, unended: &Span<'_, u64>) -> String {
         .then(|| format!("{unended} still coming when the wait for them ended (--drain-timeout)"));
     let ways: Vec<String> = broke_off.into_iter().chain(unended).collect();
     format!(": {}", ways.join(", "))
+}
+
+/// A total loss names what the server lacks: beside a pass, it is no contradiction.
+fn never_resent(lost: &Span<'_, u64>, of: &Span<'_, u64>) -> String {
+    if is_total(*lost.low, *of.high) {
+        return format!("no history: {} lost", lost.part_of(of, "copies due to absent clients"));
+    }
+    format!("{} due to clients while they were away never came", lost.part_of(of, "copies"))
 }
 
 /// `was` of one, `were` of several.

@@ -13,7 +13,29 @@ const STALL_NS_MIN: u64 = 500_000_000;
 /// How many times the median a stall lasts: a slow server is slow for all.
 const TIMES_THE_MEDIAN_MIN: u64 = 20;
 
+/// The stalls of a step.
+pub(crate) struct Stalls {
+    pub(crate) times: u64,
+    pub(crate) longest_ns: u64,
+    /// All of them together.
+    lasted_ns: u64,
+    /// The beginning of the first one, since the load began.
+    first_ns: u64,
+}
+
+/// Returns the stalls whose cause is the server: neither it nor the generator lacked a CPU meanwhile.
 pub(super) fn stalled(step: &Step) -> Option<Cause> {
+    let Stalls { times, longest_ns, lasted_ns, first_ns } = stalls(step)?;
+    // The server's threads say only how long they waited over the whole step.
+    (!lacks_cpu(step, lasted_ns)).then_some(Cause::ServerStalled {
+        longest: Ns(longest_ns),
+        times,
+        first: Ns(first_ns),
+    })
+}
+
+/// Returns the stalls of a step that are not the generator's own, whatever their cause; `None` without any.
+pub(crate) fn stalls(step: &Step) -> Option<Stalls> {
     // A streamed answer takes as long as it has to say something: its stalls are gaps between its events.
     if step.counts.events > 0 {
         return None;
@@ -27,12 +49,11 @@ pub(super) fn stalled(step: &Step) -> Option<Cause> {
         step.series.iter().filter_map(|row| Some((row, waited_ns(row)?))).collect();
     let longest_ns = stalls.iter().map(|(_, ns)| *ns).max()?;
     let (first, first_ns) = *stalls.first()?;
-    // All of them together, as the server's threads say only how long they waited over the whole step.
-    let lasted_ns: u64 = stalls.iter().map(|(_, ns)| ns).sum();
-    (is_on_time(step, longest_ns) && !lacks_cpu(step, lasted_ns)).then(|| Cause::ServerStalled {
-        longest: Ns(longest_ns),
+    is_on_time(step, longest_ns).then(|| Stalls {
         times: stalls.len() as u64,
-        first: Ns(first.t_ns.saturating_sub(step.start_ns).saturating_sub(first_ns)),
+        longest_ns,
+        lasted_ns: stalls.iter().map(|(_, ns)| ns).sum(),
+        first_ns: first.t_ns.saturating_sub(step.start_ns).saturating_sub(first_ns),
     })
 }
 

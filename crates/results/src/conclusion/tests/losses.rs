@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::conclusion::held::returns;
+use crate::finding::quantity::Ns;
 
 fn step_errors() -> stats::Errors {
     let mut errors = stats::Errors::default();
@@ -80,6 +81,46 @@ fn values_are_told_from_their_bounds() {
     assert_eq!(said("p95<=250ms", 252.4, false), "252ms");
     assert_eq!(said("rate>=500/s", 499.6, false), "499.6/s");
     assert_eq!(said("server.rss<1GiB", 1_074_000_000.0, false), "1.0002 GiB");
+}
+
+#[test]
+fn lag_is_told_by_its_bound() {
+    let said = |limit: &str, actual: f64, without_lag: f64| {
+        let outcome = LimitOutcome {
+            actual: Some(actual),
+            without_lag: Some(without_lag),
+            undecided: true,
+            ..LimitOutcome::of_text(limit)
+        };
+        super::super::actual(&outcome).unwrap()
+    };
+    let time = said("p95<1us", 4.32, 0.0);
+    assert!(time.starts_with("4.32ms, at most 100%"), "0 is what is left at least: {time}");
+    let rate = said("rate>=500/s", 400.0, 900.0);
+    assert!(rate.starts_with("400/s, at most 900/s"), "{rate}");
+}
+
+/// A closed loop beside a server that stands still: what is told of it, and by which cause.
+#[test]
+fn stalls_are_noticed_whatever_the_cause() {
+    let noticed = |cause: Option<Cause>, is_delivered: bool| {
+        let mut step = Step { bottleneck: cause.map(Found::from), ..step() };
+        let row = |t: u64, ms: u64| Second { t_ns: t * S, max_ns: Some(ms * MS), ..Second::default() };
+        step.series = vec![row(1, 2), row(2, 2), row(3, 2_010), row(4, 1_500)];
+        if is_delivered {
+            step.figures.delivery.record_n_ns(2 * MS, 1_800);
+        }
+        conclude(&Run { steps: vec![step], ..Run::default() }).noticed.unwrap_or_default()
+    };
+    let full = Cause::MachineFull { idle: Percent(0.0), others: None, programs: None };
+    for (cause, is_delivered, what) in
+        [(Some(full.clone()), false, "answers"), (None, false, "answers"), (Some(full), true, "deliveries")]
+    {
+        let said = noticed(cause, is_delivered);
+        assert!(said.starts_with(what) && said.contains("2 times") && said.ends_with("2.01s"), "{said}");
+    }
+    let stalled = Cause::ServerStalled { longest: Ns(2_010 * MS), times: 2, first: Ns(S) };
+    assert!(noticed(Some(stalled), false).contains("server"), "where its cause is proven");
 }
 
 #[test]

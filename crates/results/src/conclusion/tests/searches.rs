@@ -162,3 +162,15 @@ fn steps_beyond_a_capacity_stand_for_none() {
     run.verdict.capacity = Some(Capacity { at_least: true, ..capacity(250, 250, 250) });
     assert_eq!((shown(&run), conclude(&run).noticed.is_some()), (1, true));
 }
+
+#[test]
+fn rates_that_held_are_told_once() {
+    let mut run = run_of_levels(Scenario::Saturate, &[(10, true)]);
+    run.steps[0].rates.asked_per_s = Some(80.0);
+    let level =
+        Level { clients: 10, received_per_s: Some(800.0), safe_per_s: Some(80.0), ..Level::default() };
+    run.verdict.levels = vec![level];
+    let said = conclude(&run).result();
+    assert_eq!(said.matches("80.0").count(), 1, "{said}");
+    assert_eq!(conclude(&run).how_much.key, "held.rates_at_least");
+}
