@@ -46,9 +46,11 @@ pub(crate) struct Next {
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
 /// Rules that each speak of something that happened, the most urgent first.
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 20] = [
     log_in,
     restart_server,
+    speak_its_words,
+    require_history,
     enlarge_pool,
     leave_out_sender,
     wait_for_copies,
@@ -255,12 +257,17 @@ fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
     if run.scenario == Scenario::Http {
         return Some(Next { key, what: what.into(), words: None });
     }
+    let what = format!("{what}, or [[login]] in an app file, which this writes:");
+    Some(Next { key, what, words: writing_app(run) })
+}
+
+/// The command that writes an app file of the run's protocol.
+fn writing_app(run: &Run) -> Option<Vec<String>> {
     // By the name that the verb knows the file's kind by: of streams the scenario's, of most the protocol's.
     let program = run.command.first()?;
     let names = [run.scenario.name(), &run.dialect, "plain"];
     let words = names.map(|from| [program, "init", "--from", from].map(str::to_owned).to_vec());
-    let what = format!("{what}, or [[login]] in an app file, which this writes:");
-    Some(Next { key, what, words: words.into_iter().find(is_taken) })
+    words.into_iter().find(is_taken)
 }
 
 /// A server that is gone answers no search either.
@@ -273,9 +280,36 @@ fn has_ended(run: &Run) -> bool {
     matches!(cause(run), Some(Cause::ServerEnded { .. } | Cause::ServerEndedConnecting))
 }
 
-/// Returns whether the server takes nobody, as it is: fewer clients would fare no better.
-fn takes_nobody(run: &Run) -> bool {
-    has_ended(run) || matches!(cause(run), Some(Cause::ServerTookNone { .. }))
+/// Returns whether fewer clients, or a lower rate, would fare no better with the server as it is.
+fn is_hopeless(run: &Run) -> bool {
+    has_ended(run) || matches!(cause(run), Some(Cause::ServerTookNone { .. })) || is_misunderstood(run)
+}
+
+/// Returns whether clients were ready, and the server answered none of their messages, or in a way that the app's file
+/// does not recognise.
+fn is_misunderstood(run: &Run) -> bool {
+    let is_unmatched = matches!(cause(run), Some(Cause::FileUnmatched { .. }));
+    run.scenario.facts().has_dialects && (is_unmatched || failed(run).is_some_and(Step::is_unanswered))
+}
+
+/// A server answers only the messages that it knows.
+fn speak_its_words(run: &Run, _: &Conclusion) -> Option<Next> {
+    (is_misunderstood(run) && !has_ended(run)).then_some(())?;
+    let key = "speak_its_words";
+    let is_of_file = run.command.get(1).is_some_and(|verb| verb == "run") || Line::of(run)?.has("app");
+    if is_of_file {
+        let what = "send messages that the server knows, and name its answers: throng docs app";
+        return Some(Next { key, what: what.into(), words: None });
+    }
+    let what = "if the server does not know throng's messages, write your own:";
+    Some(Next { key, what: what.into(), words: Some(writing_app(run)?) })
+}
+
+/// A server without a history passes an audit until one is required.
+fn require_history(run: &Run, _: &Conclusion) -> Option<Next> {
+    heaviest_kept(run).filter(|step| step.keeps_no_history())?;
+    let line = Line::of(run)?.with("require", "at-least-once")?;
+    Some(line.to("require_history", "fail it if users need what they missed:"))
 }
 
 fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
@@ -326,8 +360,11 @@ fn connect_slower(run: &Run, _: &Conclusion) -> Option<Next> {
     Some(line.to("connect_slower", "connect as users do, and wait longer for each:"))
 }
 
-fn measure_longer(run: &Run, _: &Conclusion) -> Option<Next> {
+fn measure_longer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let Cause::TooBrief { .. } = cause(run)? else { return None };
+    if require_history(run, conclusion).is_some() {
+        return None;
+    }
     let line = for_seconds(Line::of(run)?, run.steps.last()?, DURATION_S)?;
     Some(line.to("measure_longer", "measure for long enough to see who was saturated:"))
 }
@@ -371,7 +408,7 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_of_rate = losses(run).iter().any(|loss| {
         matches!(loss, Loss::Rate { .. } | Loss::Kept { .. } | Loss::Queued { .. } | Loss::Limit { .. })
     });
-    let is_answered = takes_nobody(run) || run.is_looking();
+    let is_answered = is_hopeless(run) || run.is_looking();
     if conclusion.status() != Status::Failed || !is_shared || !is_of_rate || is_answered {
         return None;
     }
@@ -390,7 +427,7 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 /// A search from a tenth of what failed finds what passes in a few steps; with roles, which a tenth may lack,
 /// from half.
 fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
-    let is_answered = takes_nobody(run) || run.is_looking() || ask_for_less(run, conclusion).is_some();
+    let is_answered = is_hopeless(run) || run.is_looking() || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
         return None;
     }
@@ -411,7 +448,7 @@ fn searching(run: &Run, from: u64) -> Option<Line> {
 
 fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let clients = failed(run)?.clients;
-    let is_answered = takes_nobody(run) || ask_for_less(run, conclusion).is_some();
+    let is_answered = is_hopeless(run) || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || has_steps(run) || is_answered || clients < 2 {
         return None;
     }
@@ -423,6 +460,8 @@ fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_longer_anyway = matches!(cause(run), Some(Cause::TooBrief { .. }));
     let has_messages = run.scenario.facts().has_messages;
+    // A longer audit finds no history either.
+    let is_longer_anyway = is_longer_anyway || require_history(run, conclusion).is_some();
     let has_more = has_messages && conclusion.status() == Status::Passed && !is_longer_anyway;
     let step = heaviest_kept(run).filter(|_| has_more)?;
     let lacks = run.verdict.trust.iter().find_map(|caveat| match caveat.low {
@@ -502,6 +541,11 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 
 /// The rate that a closed loop reached is none that users may have: each request waited for an answer.
 fn hold_rate(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    // What a full machine reached for a moment it may not hold.
+    let who = run.verdict.bottleneck.as_ref().map(|found| found.bottleneck);
+    if matches!(who, Some(Bottleneck::Machine | Bottleneck::Generator)) {
+        return None;
+    }
     let rates = &heaviest_kept(run)?.rates;
     let is_closed = matches!(run.scenario, Scenario::Http | Scenario::Stream) && rates.asked_per_s.is_none();
     let reached = rates.achieved_per_s.filter(|_| is_closed && conclusion.status() == Status::Passed)?;

@@ -140,7 +140,9 @@ impl fmt::Display for Rejection {
             Rejection::Remote => "the server was told to disconnect the client",
             Rejection::Disconnected => "the server disconnects the client",
             Rejection::Named(_) => "the server said what the app's file calls an error",
-            Rejection::Lacking(_) => "a message lacks the value that the app's file keeps of it",
+            Rejection::Lacking(_) => {
+                "a message lacks the value that the app's file keeps of it: correct its `keep`"
+            }
             Rejection::Crashed => "the channel has crashed",
             Rejection::ChannelClosed => "the server closed the channel",
         })

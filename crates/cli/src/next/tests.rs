@@ -181,7 +181,8 @@ fn connect_rates_count_from_the_step() {
 #[test]
 fn one_failed_client_needs_no_search() {
     let alone = |step: &mut Step| {
-        broken(step, "missing==0", Counts { sent: 9, expected: 9, missing: 9, ..Counts::default() });
+        let counts = Counts { sent: 9, expected: 9, received: 3, missing: 6, ..Counts::default() };
+        broken(step, "missing==0", counts);
         step.clients = 1;
     };
     assert_eq!(proposed(&run("throng broadcast ws://h/ --clients 1", alone)).0, [""; 0]);
@@ -343,4 +344,52 @@ fn nothing_is_proposed_that_cannot_be_typed() {
     let mut interrupted = run("throng echo ws://h/ --clients 100", |_| {});
     interrupted.steps[0].interrupted = Some(results::Interrupted::Loading);
     assert_eq!(proposed(&interrupted).0, [""; 0]);
+}
+
+#[test]
+fn unknown_messages_are_replaced() {
+    let unanswered = |line: &str| {
+        let mut run = run(line, |step| {
+            let counts = Counts { sent: 100, expected: 100, missing: 100, ..Counts::default() };
+            broken(step, "missing==0", counts);
+        });
+        run.dialect = "phoenix".to_owned();
+        chosen(&run)
+            .into_iter()
+            .map(|next| (next.key, next.words.map(|words| command_line(&words))))
+            .collect::<Vec<_>>()
+    };
+    let key = "speak_its_words";
+    let written = Some("throng init --from phoenix".to_owned());
+    assert_eq!(unanswered("throng echo ws://h/ --clients 100"), [(key, written.clone())], "no search");
+    assert_eq!(unanswered("throng echo ws://h/ --rate 50"), [(key, written)], "no lower rate");
+    assert_eq!(unanswered("throng echo ws://h/ --app app.toml"), [(key, None)]);
+    assert_eq!(unanswered("throng http http://h/ -c 100")[0].0, "try_fewer", "a request needs no words");
+}
+
+#[test]
+fn lost_history_is_made_a_requirement() {
+    let forgetful = |step: &mut Step| (step.counts.offline_due, step.counts.lost_offline) = (85, 85);
+    let of = |line: &str| Run {
+        command: line.split(' ').map(str::to_owned).collect(),
+        ..run("throng broadcast ws://h/", forgetful)
+    };
+    let mut run = of("throng audit ws://h/ --clients 20 -d 2s");
+    for caveat in [None, Some(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 })] {
+        run.verdict.trust.extend(caveat.map(Into::into));
+        let (keys, command) = proposed(&run);
+        let expected = "throng audit ws://h/ --clients 20 -d 2s --require at-least-once";
+        assert_eq!((&keys[..], &*command), (&["require_history"][..], expected));
+    }
+    run.verdict.bottleneck = Some(Cause::TooBrief { duration: Ns(3_000_000) }.into());
+    assert_eq!(proposed(&run).0, ["require_history"], "a longer audit finds none either");
+}
+
+#[test]
+fn full_machines_hold_no_rate() {
+    let mut run = run("throng http http://h/ -c 10 -d 1s", |_| {});
+    assert_eq!(proposed(&run).0, ["hold_rate"]);
+    let full = Cause::MachineFull { idle: Percent(0.0), others: None, programs: None };
+    run.verdict.bottleneck = Some(full.into());
+    assert_eq!(proposed(&run).0, ["move_generator"]);
 }

@@ -143,7 +143,7 @@ impl<'a> Booking<'a> {
             Event::Foreign { bytes } => {
                 self.ledger.meter.hear("unrecognised", self.client, self.heard);
                 self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
-                    format!("unexpected message from the server ({bytes} bytes)")
+                    format!("unexpected message from the server ({bytes} bytes); an app file names it in `open` or [[ignore]]")
                 })
             }
             Event::Unmatched { near, .. } => {
