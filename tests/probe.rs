@@ -81,6 +81,9 @@ fn foreign_servers_get_few_requests() {
     let stream = |p: &mut Peer| p.answer("200 OK\r\nContent-Type: text/event-stream").hold();
     let moved =
         |p: &mut Peer| p.answer("301 Moved\r\nLocation: https://h.example/\r\nContent-Length: 0").fin();
+    let elsewhere = |p: &mut Peer| p.answer("426 Upgrade Required\r\nContent-Length: 0").fin();
+    let to_login =
+        |p: &mut Peer| p.answer("302 Found\r\nLocation: /users/sign_in\r\nContent-Length: 0").fin();
     let gate = |p: &mut Peer| p.upgrade_if("GET /ws ", "403 Forbidden").hold();
     let cases: &[Case] = &[
         (gate, &["/ws  WebSocket"], &["idle ws://"]),
@@ -88,6 +91,8 @@ fn foreign_servers_get_few_requests() {
         (refuses, &["401 Unauthorized: no token", "-H 'Cookie", "--token", "[[login]]"], &["http://"]),
         (unauthorized, &["Action Cable", "unauthorized", "[[login]]"], &["ws://", "init --from actioncable"]),
         (stream, &["Server-Sent Events"], &["idle http://", "broadcast http://", "init --from sse"]),
+        (elsewhere, &["HTTP, 426", "at another path"], &["record http://"]),
+        (to_login, &["/users/sign_in", "-H 'Cookie", "--token", "[[login]]"], &["http://", "record http://"]),
         (moved, &["301 Moved", "https://h.example/"], &["https://h.example/"]),
     ];
     for (treat, names, commands) in cases {

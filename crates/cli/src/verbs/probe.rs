@@ -114,7 +114,7 @@ enum Form {
 /// An absence of at least a second: in less, busy servers do not notice one.
 fn absence_ns(text: &str) -> Result<u64, String> {
     const MIN_NS: u64 = 1_000_000_000;
-    let ns = units::duration_ns(text).map_err(|error| error.to_string())?;
+    let ns = units::time_ns(text).map_err(|error| error.to_string())?;
     if ns < MIN_NS { Err("expected at least 1s".to_owned()) } else { Ok(ns) }
 }
 

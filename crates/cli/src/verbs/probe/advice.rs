@@ -24,7 +24,7 @@ pub(super) enum Trial {
 const PATH_ELSEWHERE: &str = "the browser's developer tools show its path: throng ws://HOST:PORT/PATH";
 
 /// The way to a WebSocket that may be behind a refusal.
-const ORIGIN_LEFT_OUT: &str = "; places that refused were asked without an Origin: try --origin URL";
+const ORIGIN_LEFT_OUT: &str = "\n  places that refused were asked without an Origin: try --origin URL";
 
 /// A command to type, and what it is for.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,10 +74,10 @@ impl View<'_> {
         if !found.iter().any(|found| found.service.example().is_some()) {
             let left_out = match self.left_out {
                 [] => String::new(),
-                paths => format!("; not asked: {}", paths.join(", ")),
+                paths => format!("\n  not asked: {}", paths.join(", ")),
             };
             let origin = if self.is_origin_left_out { ORIGIN_LEFT_OUT } else { "" };
-            text.push_str(&format!("  no WebSocket found{left_out}{origin}; {PATH_ELSEWHERE}\n"));
+            text.push_str(&format!("  no WebSocket found{left_out}{origin}\n  {PATH_ELSEWHERE}\n"));
         }
         if let Some((place, said)) = barrier(found, *trial) {
             text.push_str(&format!("\nIn the way at {place}: {said}\n"));
@@ -187,6 +187,16 @@ fn commands(found: &[Found], trial: Option<&Trial>, access: &AccessArgs) -> Vec<
             purpose: "load your app",
         });
     }
+    if commands.is_empty() && !best.is_good {
+        commands.push(Command {
+            words: format!(
+                "throng record {}{}",
+                quoted(&origin_of(&best.url)),
+                access::trust_flags(access.ca.as_deref(), access.insecure)
+            ),
+            purpose: "write app.toml from a session in your browser, with its WebSocket",
+        });
+    }
     let page = found.iter().find(|found| found.service == Service::Http && found.is_good);
     commands.extend(page.map(|page| Command {
         words: format!("throng http {} -c 50 -d 10s{given}", typed(&page.url)),
@@ -273,8 +283,10 @@ mod tests {
             is_good: false,
             ..at(Service::Http, "http://h/")
         };
-        let cases: [(&[Found], Option<&Trial>, &[&str]); 8] = [
+        let bare = Found { is_good: false, ..http.clone() };
+        let cases: [(&[Found], Option<&Trial>, &[&str]); 9] = [
             (&[], None, &[]),
+            (std::slice::from_ref(&bare), None, &["throng record http://h:1"]),
             (std::slice::from_ref(&http), None, &["throng http http://h:1/ -c 50 -d 10s"]),
             (&[moved], None, &["throng https://h/"]),
             (
@@ -351,8 +363,9 @@ mod tests {
         let (found, access) = ([at(Service::Http, "http://h:1/")], AccessArgs::default());
         let left_out = ["/ws".to_owned(), "/websocket".to_owned()];
         let view = View { requests: 11, left_out: &left_out, found: &found, ..view(&access) };
-        let line = view.text().lines().nth(3).map(str::to_owned).unwrap();
-        assert!(line.contains("not asked: /ws, /websocket;"), "{line}");
+        let text = view.text();
+        assert!(text.contains("not asked: /ws, /websocket\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]

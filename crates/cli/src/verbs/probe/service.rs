@@ -273,7 +273,11 @@ fn behind(place: &Place) -> Service {
 fn barrier(reply: &Reply) -> Option<Barrier> {
     if let Some(location) = &reply.answer.location {
         let absolute = Url::parse(&reply.url).and_then(|url| url.join(location));
-        return Some(Barrier::Redirect(absolute.map_or_else(|_| location.clone(), Into::into)));
+        let location = absolute.map_or_else(|_| location.clone(), Into::into);
+        return Some(match is_login(&location) {
+            true => Barrier::Login(format!("it leads to {location}")),
+            false => Barrier::Redirect(location),
+        });
     }
     if let Some(status @ (401 | 403)) = reply.status {
         return Some(Barrier::Login(reply.answer.told(status)));
@@ -283,12 +287,21 @@ fn barrier(reply: &Reply) -> Option<Barrier> {
     Some(Barrier::Login(said.to_owned()))
 }
 
+/// Returns whether a redirect leads to a page on which users log in, by its path.
+fn is_login(location: &str) -> bool {
+    let path = Url::parse(location).map_or_else(|_| location.to_owned(), |url| url.path().to_owned());
+    let letters: String = path.to_ascii_lowercase().chars().filter(|c| !"-_".contains(*c)).collect();
+    letters.split('/').any(|part| ["login", "signin", "auth", "oauth2", "sso"].contains(&part))
+}
+
 fn details(service: Service, reply: &Reply) -> Vec<String> {
     let Answer { server, content_type, .. } = &reply.answer;
     match (service, reply.status) {
         (Service::Http | Service::EventStream, Some(status)) => {
             let told = reply.answer.reason(status);
-            [Some(told), server.clone(), content_type.clone()].into_iter().flatten().collect()
+            // A server of WebSockets alone says so to a plain request (RFC 9110 §15.5.22).
+            let elsewhere = (status == 426).then(|| "its WebSocket is at another path".to_owned());
+            [Some(told), server.clone(), content_type.clone(), elsewhere].into_iter().flatten().collect()
         }
         (Service::Plain, Some(101)) if !reply.text.is_empty() => {
             vec![format!("it opens with {}", reply.text)]
@@ -378,9 +391,15 @@ mod tests {
         let login = |said: &str| Some(Barrier::Login(said.to_owned()));
         assert_eq!(barrier("/cable", reply(403, "", "no"), Some(200)), login("403 Some: no"));
         assert_eq!(barrier("/cable", reply(401, "", ""), Some(401)), None, "all paths are locked");
-        let page = |status, head| found(&Place::get("/"), &reply(status, head, ""), None).unwrap().barrier;
+        let page =
+            |status, head: &str| found(&Place::get("/"), &reply(status, head, ""), None).unwrap().barrier;
         assert_eq!(page(401, ""), login("401 Some"));
-        assert_eq!(page(302, "Location: /login\r\n"), Some(Barrier::Redirect("http://h/login".to_owned())));
+        let leads_to = |path: &str| page(302, &format!("Location: {path}\r\n"));
+        assert_eq!(leads_to("/home"), Some(Barrier::Redirect("http://h/home".to_owned())));
+        for path in ["/login", "/users/sign_in?to=/", "/auth/realms/x", "/SSO"] {
+            assert!(matches!(leads_to(path), Some(Barrier::Login(_))), "{path}");
+        }
+        assert!(matches!(leads_to("/author/ann"), Some(Barrier::Redirect(_))));
         let mut closed = reply(101, "", "");
         closed.failure = Some(("closed".to_owned(), "with code 4403: Forbidden".to_owned()));
         assert_eq!(barrier("/chat", closed, None), login("with code 4403: Forbidden"));
