@@ -46,10 +46,10 @@ pub(crate) struct AccessArgs {
     /// An additional header; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:JWT'
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = given::header)]
     pub(crate) headers: Vec<(String, Secret)>,
-    /// Trust the authorities in this PEM file instead of the system's
+    /// Trust the authorities in this PEM file, not the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// The clients' certificate: a PEM file, with the chain up to its authority
+    /// The clients' certificate: a PEM file with its chain
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
     /// Its private key: a PEM file

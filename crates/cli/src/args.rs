@@ -28,7 +28,7 @@ pub(crate) const PROCESSES_MAX: u16 = 4_096;
 /// keep their meaning.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
+    /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own]
     #[arg(value_parser = given::websocket_url, help_heading = None)]
     pub(crate) url: Option<String>,
     /// Further servers that share the URL's broadcasts; clients are spread over all of them
@@ -47,11 +47,11 @@ pub(crate) struct RunArgs {
     /// Your own application's messages, over the protocol that FILE.toml or --protocol names (throng docs app)
     #[arg(long, value_name = "FILE.toml", help_heading = "Messages")]
     pub(crate) app: Option<PathBuf>,
-    /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB uses sizes in that range
+    /// Bytes of padding in each message (raw: of the message); 100..4KiB: between
     /// [default: 0; raw: 33]
     #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = payload::sizes, help_heading = "Messages")]
     pub(crate) payload_padding: Option<Sizes>,
-    /// A CSV file; each message carries a row, as a JSON object (raw and json)
+    /// A CSV file; each message carries a row as JSON (raw, json)
     #[arg(
         long = "payload-rows",
         alias = "data",
@@ -65,7 +65,7 @@ pub(crate) struct RunArgs {
     pub(crate) text: bool,
     #[command(flatten, next_help_heading = "Messages")]
     pub(crate) compression: Compression,
-    /// The largest message accepted from the server [default: 16MiB]
+    /// Largest message from the server [default: 16MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::bytes, help_heading = "Messages")]
     pub(crate) max_message: Option<u64>,
 
@@ -74,16 +74,16 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) people_args: PeopleArgs,
 
-    /// New connections per second [default: as fast as the server allows]
+    /// New connections per second [default: at once]
     #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Connections")]
     pub(crate) connect_rate: Option<f64>,
     /// Time for a client to connect, and for a connection of --publish-url [default: 2s; 30s with a login]
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Connections")]
     pub(crate) connect_timeout: Option<u64>,
-    /// Wait this long for a server that is still starting, e.g. 30s
+    /// Wait this long for a server that starts, e.g. 30s
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, requires = "url", conflicts_with = "fleet", help_heading = "Connections")]
     pub(crate) wait_for: Option<u64>,
-    /// Begin at once, without letting one client try the server first
+    /// Begin without letting one client try the server
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_preflight: bool,
     /// Handshakes under way at once
@@ -93,10 +93,10 @@ pub(crate) struct RunArgs {
     /// come for 2s and for three times the longest answer]
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Connections")]
     pub(crate) drain_timeout: Option<u64>,
-    /// Source addresses; several allow more than about 28,000 connections
+    /// Source addresses; each has about 28,000 connections
     #[arg(short, long, value_name = "IP", value_delimiter = ',', help_heading = "Connections")]
     pub(crate) local_addr: Vec<IpAddr>,
-    /// Connect to this unix socket; the URL still gives host and path
+    /// Connect to this unix socket; the URL gives host and path
     #[arg(
         short = 'S',
         long = "socket",
@@ -113,7 +113,7 @@ pub(crate) struct RunArgs {
     /// WebSockets (RFC 8441) and event streams over HTTP/2, by prior knowledge where there is no TLS
     #[arg(long = "http2", help_heading = "Connections")]
     pub(crate) over_http2: bool,
-    /// Reconnect with a full TLS handshake, without resuming the session
+    /// Reconnect with a full TLS handshake
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_tls_resumption: bool,
 
@@ -121,16 +121,16 @@ pub(crate) struct RunArgs {
     /// local server]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Generator")]
     pub(crate) threads: Option<u16>,
-    /// Processes [default: as many as the limit on open files requires]
+    /// Processes [default: as the limit on open files needs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=PROCESSES_MAX.into()), help_heading = "Generator")]
     pub(crate) processes: Option<u16>,
     /// Pin worker threads to these CPUs, e.g. 1-3
     #[arg(long, value_name = "CPUS", help_heading = "Generator")]
     pub(crate) pin: Option<String>,
-    /// The server's process, if throng cannot find it by its port
+    /// The server's process, if its port does not tell
     #[arg(long, value_name = "PID", help_heading = "Generator")]
     pub(crate) server_pid: Option<u32>,
-    /// Add the target's own metrics (Prometheus text or JSON) to the timeline, each second
+    /// Add the target's own metrics (Prometheus text or JSON) each second
     #[arg(long, value_name = "URL", value_parser = scrape::source, help_heading = "Generator")]
     pub(crate) scrape: Option<Source>,
     /// Only metrics whose names start with one of these [default: all except histogram buckets]
@@ -142,7 +142,7 @@ pub(crate) struct RunArgs {
         help_heading = "Generator"
     )]
     pub(crate) scrape_only: Vec<String>,
-    /// Pause this long after the run, for scripts that measure several servers
+    /// Pause after the run, for scripts with several servers
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Generator")]
     pub(crate) cooldown: Option<u64>,
     /// Make random choices repeatable
@@ -166,7 +166,7 @@ pub(crate) struct RunArgs {
     /// Format of the output
     #[arg(short, long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
-    /// In a GitHub Actions job: add a Markdown summary, and an error for each broken limit
+    /// In a GitHub Actions job: add a summary, and each broken limit as an error
     #[arg(long, help_heading = "Output")]
     pub(crate) github: bool,
     /// Write the results file into this directory
@@ -211,7 +211,7 @@ pub(crate) struct RunArgs {
     /// Show the run on the whole terminal while it is under way
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub(crate) tui: bool,
-    /// Print only the result: no progress, no remarks; write no HTML report
+    /// Print only the result; write no HTML report
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Print every line of every step

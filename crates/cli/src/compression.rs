@@ -7,7 +7,7 @@ use wire::DeflateOptions;
 /// The compression of messages, and what the ends remember of them.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Compression {
-    /// Compress messages (permessage-deflate) where the other end does so too
+    /// Compress messages (permessage-deflate) if the other end does
     #[arg(long)]
     compress: bool,
     /// Ask both ends to forget each message once it is compressed: otherwise each keeps a window for every connection

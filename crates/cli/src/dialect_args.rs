@@ -10,6 +10,7 @@ use secret::Secret;
 use wire::{Ack, DialectId, DialectOptions, FlagKind, Settings, TokenHome, TokenPlace, Value};
 
 use crate::exit::Failure;
+use crate::mistyped;
 use crate::protocol_flags::{self, Shared};
 use crate::secrets::given;
 
@@ -174,15 +175,7 @@ pub(crate) fn parse_flags(flags: &[(String, String)]) -> Result<DialectArgs, Str
     let command = DialectArgs::augment_args(command);
     let matches = command.try_get_matches_from(flags.iter().map(word));
     let args = matches.and_then(|matches| DialectArgs::from_arg_matches(&matches));
-    args.map_err(|error| in_a_line(&error.to_string()))
-}
-
-/// Shortens an error of the command line for a file: without the usage.
-fn in_a_line(error: &str) -> String {
-    let (mistake, more) = error.split_once('\n').unwrap_or((error, ""));
-    let tip = more.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    let mistake = mistake.trim_start_matches("error: ");
-    tip.map_or_else(|| mistake.to_owned(), |tip| format!("{mistake}; {tip}"))
+    args.map_err(|error| mistyped::in_a_line(&error.to_string()))
 }
 
 impl Args for DialectArgs {

@@ -10,7 +10,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use results::Run;
 use results::conclusion::{self, Outcome};
 
-use crate::{locale, stand_in, stderr};
+use crate::{locale, mistyped, stand_in, stderr};
 
 /// The exit codes; scripts and CI rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,14 +116,15 @@ impl Failure {
         Self { text: rendered(mistake), ..failure }
     }
 
-    /// Wraps an error of clap, whose text is all there is to print.
-    pub(crate) fn of_clap(error: &clap::Error) -> Self {
+    /// Makes a failure of an error of clap in the command line `words`.
+    pub(crate) fn of_clap(error: &clap::Error, command: &clap::Command, words: &[String]) -> Self {
         let context = |kind| error.get(kind).map(ToString::to_string);
         let argument = context(ContextKind::InvalidArg).or_else(|| context(ContextKind::InvalidSubcommand));
         // With the name of its value: `--clients <N>`.
         let flag = argument.and_then(|argument| argument.split([' ', '=']).next().map(str::to_owned));
         let failure = Self::usage(flag.as_deref().unwrap_or("command"), "");
-        Self { flag, text: error.render().to_string(), ..failure }.because(variant(&error.kind()))
+        let text = mistyped::told(error, command, words);
+        Self { flag, text, ..failure }.because(variant(&error.kind()))
     }
 
     /// Adds to the key why, where there are several reasons.
@@ -138,7 +139,7 @@ impl Failure {
 
     /// Tells the user, on standard error, and a program that has asked for JSON.
     pub(crate) fn report(self) -> Exit {
-        stderr::line(format_args!("throng: {}", self.text));
+        stderr::note(&self.text);
         self.tell_program();
         self.exit
     }

@@ -173,7 +173,7 @@ fn positive(text: &str) -> Result<u64, String> {
 /// At most a day: sums of such times fit the clock.
 fn duration(text: &str) -> Result<u64, String> {
     const DAY_NS: u64 = 86_400_000_000_000;
-    let ns = units::duration_ns(text).map_err(|error| error.to_string())?;
+    let ns = units::time_ns(text).map_err(|error| error.to_string())?;
     if ns <= DAY_NS { Ok(ns) } else { Err("at most a day".into()) }
 }
 
@@ -213,6 +213,11 @@ mod tests {
             ..Faults::default()
         };
         assert_eq!(parse(text), Ok(expected));
+    }
+
+    #[test]
+    fn bare_times_are_seconds() {
+        assert_eq!(parse("delay=1,stall=1/100"), parse("delay=1s,stall=1s/100s"));
     }
 
     #[test]

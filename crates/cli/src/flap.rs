@@ -156,7 +156,7 @@ fn times(text: &str) -> Result<Times, String> {
             "{text:?} is not how long connections last and clients stay away, such as 10s..20s:2s, 15s:2s or 10s..20s"
         )
     };
-    let time = |text: &str| units::duration_ns(text).map_err(|_| expected());
+    let time = |text: &str| units::time_ns(text).map_err(|_| expected());
     let (up, away) = text.split_once(':').map_or((text, None), |(up, away)| (up, Some(away)));
     let (least, most) = up.split_once("..").unwrap_or((up, up));
     let (up_ns_min, up_ns_max) = (time(least)?, time(most)?);

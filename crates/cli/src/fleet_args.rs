@@ -82,7 +82,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", requires = ELSEWHERE, value_parser = units::time_ns, help_heading = "Fleet")]
     fleet_wait: u64,
     /// What happens to the run if an agent is lost
-    #[arg(long, value_enum, default_value_t = Loss::Abort, requires = "fleet", help_heading = "Fleet")]
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Loss::Abort, requires = "fleet", help_heading = "Fleet")]
     on_agent_loss: Loss,
     /// The server runs under this target agent, which reports what it uses (throng docs fleet)
     #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Fleet")]

@@ -3,6 +3,7 @@
 
 use clap::builder::Resettable;
 use clap::{Arg, Command};
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// The output of `throng` without arguments.
 pub(crate) const WELCOME: &str = "\
@@ -64,6 +65,10 @@ Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
 4 limited by generator or machine (--strict), 5 unclear (compare --fail-if),
 6 the generator could not go on, 130 interrupted (what was measured is kept)
 ";
+
+/// Columns of a terminal, and the margin of what is said of a flag.
+const COLUMNS: usize = 80;
+const INDENT: usize = 10;
 
 /// A flag's long name, and the line that `-h` has for it.
 type Row = (&'static str, &'static str);
@@ -210,6 +215,67 @@ pub(crate) fn full(command: Command) -> Command {
     })
 }
 
+/// Text of `--help` of a verb with many flags; `None`: clap's own text is short enough. Beside a column of flags,
+/// half of a terminal would be left for what is said of them, and most of that would take three lines.
+pub(crate) fn whole(command: &Command, verb: &str) -> Option<String> {
+    let mut command = full(command.clone());
+    command.build();
+    let verb = command.get_subcommands().find(|known| known.get_name() == verb)?;
+    rows(verb)?;
+    let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut text: String = about.lines().map(|line| filled(line, 0) + "\n").collect();
+    text.push_str(&format!("\n{}\n", verb.clone().render_usage()));
+    let is_shown = |argument: &&Arg| !argument.is_hide_set();
+    let shown: Vec<&Arg> = verb.get_arguments().filter(is_shown).collect();
+    let heading = |argument: &Arg| argument.get_help_heading().map(str::to_owned);
+    let mut headings: Vec<Option<String>> = Vec::new();
+    for argument in &shown {
+        let heading = heading(argument);
+        if !headings.contains(&heading) {
+            headings.push(heading);
+        }
+    }
+    // What has none is what stands in the usage.
+    headings.sort_by_key(Option::is_some);
+    for group in headings {
+        text.push_str(&group.as_ref().map_or("\n".to_owned(), |name| format!("\n{name}:\n")));
+        for argument in shown.iter().filter(|argument| heading(argument) == group) {
+            text.push_str(&filled(&described(argument), INDENT));
+            text.push('\n');
+        }
+    }
+    let after = verb.get_after_help().map(|after| format!("\n{after}\n"));
+    Some(text + &after.unwrap_or_default())
+}
+
+/// A flag and all that is said of it, its default and its values included.
+fn described(argument: &Arg) -> String {
+    let name = if argument.is_positional() { argument.to_string() } else { spelled(argument) };
+    let mut text = format!("  {name}  {}", argument.get_help().map(ToString::to_string).unwrap_or_default());
+    let list = |names: Vec<String>| names.join(", ");
+    let takes_value = argument.get_action().takes_values();
+    let defaults = argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned());
+    let defaults = list(defaults.filter(|_| takes_value && !argument.is_hide_default_value_set()).collect());
+    let aliases = argument.get_visible_aliases().unwrap_or_default();
+    let aliases = list(aliases.into_iter().map(|alias| format!("--{alias}")).collect());
+    let values = argument.get_possible_values();
+    let is_listed = takes_value && !argument.is_hide_possible_values_set();
+    let values = list(values.iter().filter(|_| is_listed).map(|value| value.get_name().to_owned()).collect());
+    for (what, names) in [("default", defaults), ("also", aliases), ("possible values", values)] {
+        if !names.is_empty() {
+            text.push_str(&format!(" [{what}: {names}]"));
+        }
+    }
+    text
+}
+
+/// Text in lines of a terminal, of which those after the first begin further in.
+fn filled(text: &str, indent: usize) -> String {
+    let margin = " ".repeat(indent);
+    let options = Options::new(COLUMNS).subsequent_indent(&margin).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(text, options.word_separator(WordSeparator::AsciiSpace).break_words(false))
+}
+
 /// A flag whose text, names of values and all, is on as few lines as it needs: clap would put it below the
 /// flag.
 fn compact(flag: Arg) -> Arg {
@@ -233,7 +299,6 @@ mod tests {
 
     const BRIEF_LINES_MAX: usize = 45;
     const FULL_LINES_MAX: usize = 250;
-    const COLUMNS_MAX: usize = 80;
 
     /// The command lines of all verbs, with the texts of `-h` and `--help`.
     fn texts() -> Vec<(String, String, String)> {
@@ -241,12 +306,12 @@ mod tests {
         let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
         let rendered = |command: &Command, name: &str| {
             let verb = command.get_subcommands().find(|verb| verb.get_name() == name).expect("a verb");
-            verb.clone().render_help().to_string()
+            verb.clone().term_width(COLUMNS).render_help().to_string()
         };
         let full = full(Cli::command());
         let of = |name: String| {
             let short = brief(&command, &name).unwrap_or_else(|| rendered(&command, &name));
-            let long = rendered(&full, &name);
+            let long = whole(&command, &name).unwrap_or_else(|| rendered(&full, &name));
             (name, short, long)
         };
         verbs.into_iter().map(of).collect()
@@ -266,9 +331,27 @@ mod tests {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         let command = Cli::command();
         for (verb, ..) in &texts {
-            let text = brief(&command, verb).unwrap_or_default();
-            let wide = text.lines().find(|line| line.chars().count() > COLUMNS_MAX);
+            let text = [brief, whole].map(|of| of(&command, verb).unwrap_or_default()).concat();
+            let wide = text.lines().find(|line| line.chars().count() > COLUMNS);
             assert_eq!(wide, None, "{verb}");
+        }
+    }
+
+    #[test]
+    fn long_help_has_every_flag() {
+        let command = Cli::command();
+        for verb in command.get_subcommands() {
+            let Some(text) = whole(&command, verb.get_name()) else { continue };
+            for flag in verb.get_arguments().filter(|flag| !flag.is_hide_set()) {
+                let name = flag.get_long().map_or_else(|| flag.to_string(), |long| format!("--{long}"));
+                assert!(text.lines().any(|line| line.contains(&name)), "{}: {name}", verb.get_name());
+            }
+            assert!(text.contains(&format!("Usage: throng {}", verb.get_name())), "{text}");
+        }
+        let echo = whole(&command, "echo").unwrap();
+        for part in ["[URL]", "[default: 128]", "[possible values: ", "[also: --", "Print help", "\nSteps:\n"]
+        {
+            assert!(echo.contains(part), "{part}: {echo}");
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::env;
 
+use report::Style;
+
 /// Variables that name the character set; the first that is set speaks (POSIX, "Locale Variables").
 const LOCALE: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 /// Terminals without other signs: the console of Linux has 256 or 512 of them.
@@ -12,6 +14,15 @@ const TERMINALS: [&str; 2] = ["dumb", "linux"];
 pub(crate) fn is_ascii() -> bool {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     has_ascii_alone(LOCALE.iter().find_map(|name| set(name)).as_deref(), set("TERM").as_deref())
+}
+
+/// Text for people in letters that the terminal has; outside of tables, whose columns would shift.
+pub(crate) fn spelled(text: String) -> String {
+    if is_ascii() { in_ascii(&text) } else { text }
+}
+
+fn in_ascii(text: &str) -> String {
+    Style { ascii: true, ..Style::PLAIN }.in_letters(text.replace('…', "..."))
 }
 
 fn has_ascii_alone(locale: Option<&str>, terminal: Option<&str>) -> bool {
@@ -27,6 +38,11 @@ fn has_ascii_alone(locale: Option<&str>, terminal: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ellipses_have_three_dots() {
+        assert_eq!(in_ascii("phoenix, …: 5 µs"), "phoenix, ...: 5 us");
+    }
 
     #[test]
     fn modifiers_do_not_hide_utf8() {

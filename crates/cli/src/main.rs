@@ -14,7 +14,6 @@ mod buffered_output;
 mod builtin;
 mod calibration;
 mod compression;
-mod conflicts;
 mod crowd;
 mod dialect_args;
 mod doctor;
@@ -36,6 +35,7 @@ mod interrupts;
 mod judge;
 mod limits;
 mod locale;
+mod mistyped;
 mod next;
 mod output;
 mod pages;
@@ -72,7 +72,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::{self, ExitCode};
 
-use clap::error::ErrorKind;
+use clap::error::ErrorKind::{self, DisplayHelpOnMissingArgumentOrSubcommand};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
@@ -209,25 +209,29 @@ fn parse(words: &[OsString]) -> Cli {
     next::begin(Cli::command);
     let matches = help::full(Cli::command()).try_get_matches_from(words);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
-        let error = conflicts::with_tip(error, &texts);
-        let is_brief = error.kind() == ErrorKind::DisplayHelp && texts.iter().any(|word| word == "-h");
-        if let Some(brief) =
-            texts.get(1).filter(|_| is_brief).and_then(|verb| help::brief(&Cli::command(), verb))
-        {
-            let exit = output::print(&brief).unwrap_or_else(Failure::report);
-            process::exit(exit as i32);
+        let is_help = error.kind() == ErrorKind::DisplayHelp;
+        let is_mistake = error.use_stderr() && error.kind() != DisplayHelpOnMissingArgumentOrSubcommand;
+        if is_mistake {
+            process::exit(Failure::of_clap(&error, &Cli::command(), &texts).report() as i32);
         }
-        if error.use_stderr() {
-            Failure::of_clap(&error).tell_program();
+        if let Some(text) = texts.get(1).filter(|_| is_help).and_then(|verb| {
+            let is_brief = texts.iter().any(|word| word == "-h");
+            let of = if is_brief { help::brief } else { help::whole };
+            of(&Cli::command(), verb)
+        }) {
+            print_help(text);
         }
-        // clap quotes what it was given.
-        let text = error.render().to_string();
-        if secrets::scrub(&text) != text {
-            stderr::text(text);
-            process::exit(error.exit_code());
+        // Without colours, which is less than letters that a terminal does not have.
+        if locale::is_ascii() && !error.use_stderr() {
+            print_help(error.render().to_string());
         }
         error.exit()
     })
+}
+
+fn print_help(text: String) -> ! {
+    let exit = output::print(&locale::spelled(text)).unwrap_or_else(Failure::report);
+    process::exit(exit as i32);
 }
 
 /// The mistakes that clap cannot know: `-q 50`, which is a rate to hey and oha, and an app file without a

@@ -55,7 +55,7 @@ fn piece(text: &str) -> Result<Piece, String> {
         )
     };
     let (rates, time) = text.rsplit_once('/').ok_or_else(expected)?;
-    let duration_ns = units::duration_ns(time).map_err(|_| expected())?;
+    let duration_ns = units::time_ns(time).map_err(|_| expected())?;
     let rate = |text: &str| checked(units::rate_per_s(text).map_err(|_| expected())?);
     // A rate that is held is a ramp to itself.
     let ends = ARROWS.iter().find_map(|arrow| rates.split_once(arrow)).unwrap_or((rates, rates));
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn ramps_in_any_spelling() {
         let asked = Rates { schedule: Schedule::of(&[piece(100.0, 5_000.0, 60)]), duration_ns: Some(60 * S) };
-        for text in ["100..5k/60s", "100→5k/60s", "100->5000/1m", "100/s..5k/s/60s"] {
+        for text in ["100..5k/60s", "100..5k/60", "100→5k/60s", "100->5000/1m", "100/s..5k/s/60s"] {
             assert_eq!(rates(text), Ok(asked), "{text}");
         }
     }

@@ -419,7 +419,7 @@ impl Checked<'_> {
 
     /// A time that is not nothing.
     pub(super) fn duration(&self, text: &Spanned<String>) -> Result<u64, Failure> {
-        match units::duration_ns(text.get_ref()) {
+        match units::time_ns(text.get_ref()) {
             Ok(0) => Err(self.wrong(text, "must be longer than 0")),
             Ok(ns) => Ok(ns),
             Err(error) => Err(self.wrong(text, error)),

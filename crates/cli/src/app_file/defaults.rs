@@ -45,7 +45,7 @@ pub(super) fn defaults(source: &Source<'_>, load: &file::Load) -> Result<RunDefa
         people: read(source, load.people.as_ref(), units::count)?,
         rate: read(source, load.rate.as_ref(), rates::rates)?,
         interval_ns: None,
-        duration_ns: read(source, load.duration.as_ref(), units::duration_ns)?,
+        duration_ns: read(source, load.duration.as_ref(), units::time_ns)?,
         limits: load.limits.iter().map(|limit| limit.get_ref().clone()).collect(),
     })
 }

@@ -24,7 +24,7 @@ pub(crate) struct PublishArgs {
     /// A header of these requests; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:KEY'
     #[arg(long = "publish-header", id = "publish_headers", value_name = "NAME: VALUE", value_parser = given::header, requires = "publish_url")]
     headers: Vec<(String, Secret)>,
-    /// How many connections these requests share [default: 16]
+    /// Connections for these requests [default: 16]
     #[arg(long = "publish-connections", id = "publish_connections", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), requires = "publish_url")]
     connections: Option<u32>,
 }

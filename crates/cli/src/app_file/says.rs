@@ -177,7 +177,7 @@ pub(super) fn rate_of_each(
             "users take turns, and so speak as often as each other: expected one time, such as \"12s\"",
         ));
     }
-    let ns = units::duration_ns(text).map_err(|problem| source.error(every.span(), problem))?;
+    let ns = units::time_ns(text).map_err(|problem| source.error(every.span(), problem))?;
     let people = people.ok_or_else(|| {
         wrong("of how many users, is not known: expected `people` in [load], or --clients with one number")
     })?;

@@ -141,7 +141,7 @@ fn step(source: &Source<'_>, step: &Spanned<String>, kinds: &[RoomKind]) -> Resu
         "leave" => Ok(VisitStep::Leave(kind_of(source, step, rest, kinds)?)),
         "wait" => {
             let (least, most) = rest.split_once("..").unwrap_or((rest, rest));
-            let time = |text| units::duration_ns(text).map_err(|problem| source.error(step.span(), problem));
+            let time = |text| units::time_ns(text).map_err(|problem| source.error(step.span(), problem));
             let (ns_min, ns_max) = (time(least)?, time(most)?);
             if ns_min > ns_max {
                 return Err(source.error(step.span(), "expected the shorter time first: \"wait 5s..20s\""));

@@ -21,12 +21,12 @@ pub(crate) struct PeopleArgs {
     /// --auth …; {person.id} is the client's number, also without a file
     #[arg(long = "users", alias = "people", value_name = "FILE.csv")]
     pub(crate) people: Option<PathBuf>,
-    /// Each N clients share a room, in the order of their numbers: {room} is its number, from 0. A broadcast
+    /// Each N clients share a room, by their numbers: {room} is its number, from 0. A broadcast
     /// is due to its sender's room, and a copy that comes from another has leaked [default: one room for all]
     #[arg(long = "room-size", alias = "rooms", value_name = "N", conflicts_with = "room_count")]
     rooms: Option<NonZero<u32>>,
-    /// Number of rooms, over which the largest step's clients are spread in the order of their numbers: equally, or
-    /// with --room-zipf unequally
+    /// Number of rooms, over which the largest step's clients are spread by their numbers: equally, or as
+    /// --room-zipf says
     #[arg(long, value_name = "ROOMS")]
     room_count: Option<NonZero<u32>>,
     /// Rooms of unequal size, as real ones are: the k-th has a share of the clients in proportion to 1/k^S,

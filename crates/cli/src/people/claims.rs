@@ -50,7 +50,7 @@ fn time(value: &toml::Value) -> Result<Template, String> {
                 Some(("-", duration)) => (-1, duration),
                 _ => return Err(expected.to_owned()),
             };
-            let ns = units::duration_ns(duration).map_err(|error| format!("{expected}; {error}"))?;
+            let ns = units::time_ns(duration).map_err(|error| format!("{expected}; {error}"))?;
             if ns % NS_PER_S != 0 {
                 return Err(format!("{expected}: in whole seconds"));
             }

@@ -93,7 +93,7 @@ pub(crate) fn for_requests(arg: clap::Arg) -> clap::Arg {
     match id {
         "url" => arg
             .value_parser(given::http_url)
-            .help("The server, e.g. http://127.0.0.1:8080/ [default: throng's own, started for this run]"),
+            .help("The server, e.g. http://127.0.0.1:8080/ [default: throng's own]"),
         "over_http2" => arg
             .help("Use HTTP/2: agreed on with TLS (ALPN) for https://, by prior knowledge for http://")
             .help_heading("Load"),

@@ -37,7 +37,7 @@ pub(crate) struct StepArgs {
     #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
     /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, and
-    /// 500/10s,2k/5s is one rate after another
+    /// 500/10s,2k/5s are two
     #[arg(short = 'R', long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
     pub(crate) rate: Option<Rates>,
     /// Messages under way at once; each answer makes room for the next message (closed model) [default in a
@@ -51,24 +51,24 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     pub(crate) warmup: Option<u64>,
 
-    /// Let this share of the clients leave and as many others come, e.g. 1%/s
+    /// A share of the clients leaves, and as many come: 1%/s
     #[arg(long, value_name = "SHARE/s", value_parser = crowd::churn, help_heading = "Load")]
     pub(crate) churn: Option<Churn>,
 
-    /// Clients to add at each step [default: 5,000; with --search 1,000]
+    /// Clients added in a step [default: 5,000; --search 1,000]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
     pub(crate) step_size: Option<u64>,
     /// Clients of the first step [default: the step size]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Steps")]
     pub(crate) initial_clients: Option<u64>,
-    /// Stop after this many steps [default: go on until a limit breaks]
+    /// End after N steps [default: when a limit breaks]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "search", help_heading = "Steps")]
     pub(crate) total_steps: Option<u32>,
-    /// Percentile of the round trips that ends the steps [default: 95]
+    /// The percentile that ends the steps [default: 95]
     #[arg(long, value_name = "P", value_parser = percentile, help_heading = "Steps")]
     limit_percentile: Option<f64>,
-    /// End the steps when that percentile exceeds this [default: 500ms]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Steps")]
+    /// End the steps when that exceeds this [default: 500ms]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Steps")]
     limit_rtt: Option<u64>,
     /// Find the number of clients at which the limits break
     #[arg(long, help_heading = "Steps")]

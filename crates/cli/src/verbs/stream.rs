@@ -36,7 +36,7 @@ fn for_streams(arg: clap::Arg) -> clap::Arg {
             arg.help("The largest event accepted from the server [default: 16MiB]").help_heading("Requests")
         }
         "url" => for_requests(arg)
-            .help("The server, e.g. http://127.0.0.1:8000/chat or ws://127.0.0.1:8000/chat [default: throng's own, started for this run]"),
+            .help("The server, e.g. http://127.0.0.1:8000/chat or ws://127.0.0.1:8000/chat [default: throng's own]"),
         // Of WebSockets, which may carry streams, too.
         "compress" | "no_context_takeover" | "subprotocols" => arg,
         "app" => arg

@@ -1,0 +1,179 @@
+//! Errors of the command line that clap finds, told as all others are: the flag, the problem, and the next thing to
+//! type. clap's own take up to six lines.
+
+use std::error::Error as _;
+
+use clap::Command;
+use clap::error::{ContextKind, Error, ErrorKind};
+
+/// A tip for a conflict of flags, where users of other tools mean something else by one of them.
+struct Tip {
+    /// The flags' long names.
+    flags: [&'static str; 2],
+    /// The flag whose value takes the place of `N`.
+    value_of: &'static str,
+    text: &'static str,
+}
+
+const TIPS: [Tip; 1] = [
+    // wrk2 takes both: `-c` connections share the rate `-R`.
+    Tip {
+        flags: ["--concurrent", "--rate"],
+        value_of: "-c",
+        text: "-c is messages under way at once; for N connections: --clients N",
+    },
+];
+
+/// A flag of another load generator, and ours that does the same.
+struct Foreign {
+    name: &'static str,
+    ours: &'static str,
+}
+
+/// Flags of k6, Artillery, hey, oha, autocannon and wrk.
+const FOREIGN: [Foreign; 8] = [
+    Foreign { name: "--vus", ours: "--clients" },
+    Foreign { name: "--connections", ours: "--clients" },
+    Foreign { name: "--count", ours: "--clients" },
+    Foreign { name: "--qps", ours: "--rate" },
+    Foreign { name: "--arrival-rate", ours: "--rate" },
+    Foreign { name: "--iterations", ours: "--sample-size" },
+    Foreign { name: "--requests", ours: "--amount" },
+    Foreign { name: "--timeout", ours: "--connect-timeout" },
+];
+
+/// The words of an error of the command line `words`, on one line: `--vus: no such flag of throng echo; …`.
+pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String {
+    let named = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let flag = flag(&named(ContextKind::InvalidArg));
+    let value = named(ContextKind::InvalidValue);
+    let verb = words.get(1).and_then(|verb| command.find_subcommand(verb));
+    let of = verb.map_or_else(|| "throng".to_owned(), |verb| format!("throng {}", verb.get_name()));
+    let all = format!("all flags: {of} --help");
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let meant = verb.and_then(|verb| ours(verb, &flag)).map(str::to_owned);
+            let meant =
+                meant.or_else(|| Some(named(ContextKind::SuggestedArg)).filter(|arg| !arg.is_empty()));
+            let meant = meant.map(|meant| format!("{}; ", did_you_mean(&meant))).unwrap_or_default();
+            format!("{flag}: no such flag of {of}; {meant}{all}")
+        }
+        ErrorKind::InvalidSubcommand => {
+            let (given, known) =
+                (named(ContextKind::InvalidSubcommand), named(ContextKind::SuggestedSubcommand));
+            let meant = if known.is_empty() { String::new() } else { format!("{}; ", did_you_mean(&known)) };
+            format!("{given}: no such command; {meant}all commands: {of} --help")
+        }
+        ErrorKind::InvalidValue => {
+            let known = named(ContextKind::ValidValue);
+            let among = if known.is_empty() { String::new() } else { format!(": one of {known}") };
+            match value.is_empty() {
+                true => format!("{flag}: needs a value{among}"),
+                false => format!("{flag} {value}: expected{}", among.trim_start_matches(':')),
+            }
+        }
+        ErrorKind::ValueValidation => {
+            let why = error.source().map(ToString::to_string).unwrap_or_default();
+            if why.contains(&value) { format!("{flag}: {why}") } else { format!("{flag} {value}: {why}") }
+        }
+        ErrorKind::ArgumentConflict => {
+            let prior: Vec<String> = named(ContextKind::PriorArg).split(", ").map(self::flag).collect();
+            match prior.iter().all(|prior| *prior == flag) {
+                true => format!("{flag}: given twice; leave one of them out"),
+                false => {
+                    let tip = tip(&flag, &prior, words).unwrap_or_else(|| "leave one of them out".to_owned());
+                    format!("{flag}: not together with {}; {tip}", prior.join(", "))
+                }
+            }
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let missing: Vec<String> = named(ContextKind::InvalidArg).split(", ").map(self::flag).collect();
+            format!("{}: missing; type {of} -h for its use", missing.join(", "))
+        }
+        _ => in_a_line(&error.to_string()),
+    }
+}
+
+/// The flag without the name of its value: `--clients` of `--clients <N>`, `URL` of `[URL]`.
+fn flag(argument: &str) -> String {
+    let name = argument.split([' ', '=']).next().unwrap_or_default();
+    name.trim_matches(['<', '>', '[', ']', '.']).to_owned()
+}
+
+/// The verb's flag that does what one of another program does.
+fn ours(verb: &Command, flag: &str) -> Option<&'static str> {
+    // wrk has long flags with one dash, which clap takes for several short ones.
+    let foreign = FOREIGN.iter().find(|foreign| foreign.name == flag)?;
+    let is_ours = |argument: &clap::Arg| argument.get_long().is_some_and(|long| foreign.ours[2..] == *long);
+    verb.get_arguments().any(is_ours).then_some(foreign.ours)
+}
+
+fn did_you_mean(known: &str) -> String {
+    format!("did you mean {known}?")
+}
+
+/// The tip for these flags, of which one was given with the others.
+fn tip(flag: &str, prior: &[String], words: &[String]) -> Option<String> {
+    let is_named = |name: &&str| *name == flag || prior.iter().any(|prior| prior == name);
+    let tip = TIPS.iter().find(|tip| tip.flags.iter().all(is_named))?;
+    let given = words.windows(2).find(|pair| pair[0] == tip.value_of);
+    Some(tip.text.replace('N', given.map_or("N", |pair| pair[1].as_str())))
+}
+
+/// Shortens an error of the command line: without its usage.
+pub(crate) fn in_a_line(error: &str) -> String {
+    let (mistake, more) = error.split_once('\n').unwrap_or((error, ""));
+    let tip = more.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let mistake = mistake.trim_start_matches("error: ");
+    tip.map_or_else(|| mistake.to_owned(), |tip| format!("{mistake}; {tip}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::Cli;
+
+    fn of(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let error = Cli::command().try_get_matches_from(&words).unwrap_err();
+        told(&error, &Cli::command(), &words)
+    }
+
+    #[test]
+    fn connections_of_wrk_become_clients() {
+        for (line, tip) in [
+            ("throng echo -c 50 -R 20000", Some("--clients 50")),
+            ("throng broadcast --rate 5 -c 70", Some("--clients 70")),
+            ("throng echo --rate 5 --concurrency=70", Some("--clients N")),
+            ("throng echo --interval 1s -c 50", None),
+        ] {
+            let text = of(line);
+            assert_eq!(text.contains("--clients"), tip.is_some(), "{line}: {text}");
+            assert!(tip.is_none_or(|tip| text.ends_with(tip)), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn each_error_is_a_line_that_begins_with_its_flag() {
+        for (line, flag, rest) in [
+            ("throng echo --vus 10", "--vus", "--clients"),
+            ("throng http --qps 10", "--qps", "--rate"),
+            ("throng http --connections 10 --bogus", "--bogus", "throng http --help"),
+            ("throng echo --clinets 10", "--clinets", "--clients"),
+            ("throng ehco", "ehco", "echo"),
+            ("throng sing", "sing", "throng --help"),
+            ("throng echo --clients many", "--clients", "many"),
+            ("throng echo --clients", "--clients", "value"),
+            ("throng echo --format pdf", "--format pdf", "junit"),
+            ("throng echo --quiet --quiet", "--quiet", "twice"),
+            ("throng broadcast --search --total-steps 3", "--search", "--total-steps"),
+            ("throng run", "FILE", "throng run -h"),
+        ] {
+            let text = of(line);
+            assert!(text.starts_with(&format!("{flag}: ")), "{line}: {text}");
+            assert!(text.contains(rest) && !text.contains('\n') && !text.contains(" -- "), "{line}: {text}");
+        }
+    }
+}
