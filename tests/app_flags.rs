@@ -73,9 +73,9 @@ fn socketio_tutorial_chat_needs_only_the_name() {
 
     let url = format!("ws://{address}/socket.io/");
     let chat = ["--protocol", "socketio", "--event", "chat message", "--rate", "20", "--duration", "1s"];
-    let outcome = verb("run", &url, &[&chat[..], &["--people", "20"]].concat());
+    let outcome = verb("run", &url, &[&chat[..], &["--clients", "20"]].concat());
     assert_eq!(counts(&outcome), [20, 400, 0, 0], "{outcome}");
-    let answered = ["--people", "20", "--ack", "callback", "--payload-padding", "1KiB"];
+    let answered = ["--clients", "20", "--ack", "callback", "--payload-padding", "1KiB"];
     let outcome = verb("run", &url, &[&chat[..], &answered].concat());
     assert_eq!(counts(&outcome), [20, 400, 0, 0], "{outcome}");
     assert_eq!(outcome.json()["steps"][0]["rtt"]["count"], 20, "each was called back: {outcome}");

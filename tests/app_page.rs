@@ -119,7 +119,7 @@ fn limits_of_the_page_match_its_roles() {
     let [run_line, compare_line] = [run_line, compare_line].map(|line| line.strip_prefix("throng ").unwrap());
     let run_line = run_line.replace("127.0.0.1:9000", &server.address.to_string());
     for side in ["before.json", "after.json"] {
-        let outcome = run_in(folder.path(), &run_line, &["--people", "200", "--duration", "2s"]);
+        let outcome = run_in(folder.path(), &run_line, &["--clients", "200", "--duration", "2s"]);
         // A busy machine may be slower than the page has it; but all was measured.
         assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
         let limits = outcome.json()["steps"][0]["limits"].clone();

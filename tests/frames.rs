@@ -83,7 +83,7 @@ replied = true
 fn several_namespaces_go_over_one_connection() {
     for transport in ["websocket", "polling", "upgrade"] {
         let Some(app) = start("namespaces", NAMESPACES) else { return };
-        let flags = format!("--people 10 --rate 100 --duration 2s --transport {transport}");
+        let flags = format!("--clients 10 --rate 100 --duration 2s --transport {transport}");
         let outcome = app.run("run", "/socket.io/", &flags);
         assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
         let results = outcome.json();
@@ -94,7 +94,7 @@ fn several_namespaces_go_over_one_connection() {
         assert!(says.iter().all(|say| say["counts"]["sent"].as_u64() > Some(0)), "{outcome}");
     }
     let Some(app) = start("namespaces", &NAMESPACES.replace(r#""key":"n""#, r#""key":"x""#)) else { return };
-    let outcome = app.run("run", "/socket.io/", "--people 2 --rate 10 --duration 1s --no-preflight");
+    let outcome = app.run("run", "/socket.io/", "--clients 2 --rate 10 --duration 1s --no-preflight");
     assert_eq!(errors_of(&outcome.json(), "rejected_namespace"), 2, "{outcome}");
 }
 

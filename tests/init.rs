@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::free_address;
-use crate::support::throng::{ANY_PACE, Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 const WITHIN: Duration = Duration::from_secs(60);
 const PROTOCOLS: [&str; 6] = ["plain", "actioncable", "phoenix", "socketio", "sockjs", "graphql"];
@@ -37,11 +37,9 @@ fn each_file_runs_against_throng_s_own_server() {
         let folder = tempfile::tempdir().unwrap();
         let written = init(folder.path(), &["--from", protocol]);
         assert!(written.code == Some(0) && written.stdout.contains("throng run app.toml\n"), "{written}");
-        let mut command = throng(["run", "app.toml", "--people", "20", "--rate", "20", "--duration", "1s"]);
-        let outcome = run(
-            command.args(["--format", "json", "--no-store"]).args(ANY_PACE).current_dir(folder.path()),
-            WITHIN,
-        );
+        let mut command = throng(["run", "app.toml", "--clients", "20", "--rate", "20", "--duration", "1s"]);
+        let outcome =
+            run(command.args(["--format", "json", "--no-store"]).current_dir(folder.path()), WITHIN);
         assert_eq!(outcome.code, Some(0), "{protocol}: {outcome}");
         let results = outcome.json();
         assert_eq!(

@@ -151,7 +151,7 @@ fn a_session_and_an_action_need_no_file() {
     ]);
     command.args(["--origin", &format!("http://{}", chat.address), "--header", &format!("Cookie: {cookie}")]);
     command.args([
-        "--people",
+        "--clients",
         &CLIENTS.to_string(),
         "--rooms",
         &PER_ROOM.to_string(),

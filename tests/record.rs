@@ -46,7 +46,7 @@ fn unusable_command_lines_are_refused() {
     fs::write(folder.path().join("users.csv"), "mine").unwrap();
     for (words, flag) in [
         (&["http://127.0.0.1:1", "--listen", "0.0.0.0:0"][..], "--listen"),
-        (&["http://127.0.0.1:1", "--listen", "127.0.0.2:0", "--users", "2"], "--listen"),
+        (&["http://127.0.0.1:1", "--listen", "127.0.0.2:0", "--sessions", "2"], "--listen"),
         (&["ftp://127.0.0.1:1"], "URL"),
         (&["127.0.0.1:1", "--name", "a/b"], "--name"),
         (&["127.0.0.1:1", "--out", "nowhere"], "--out"),
@@ -65,7 +65,7 @@ fn taken_address_of_the_second_user_is_named() {
     let taken = listener.local_addr().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let first = format!("127.0.0.1:{}", taken.port());
-    let words = ["record", "http://127.0.0.1:1", "--users", "2", "--listen", &first];
+    let words = ["record", "http://127.0.0.1:1", "--sessions", "2", "--listen", &first];
     let outcome = run(throng(words).current_dir(&folder), WITHIN);
     assert_eq!(outcome.code, Some(1), "{outcome}");
     assert!(outcome.stderr.contains(&taken.to_string()), "{outcome}");

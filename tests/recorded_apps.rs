@@ -47,7 +47,7 @@ impl Recorded {
     /// Uses the app through `throng record`, as two users, and has it write its files.
     fn through_proxy(scenario: &str, address: SocketAddr, settings: &[(&str, &str)]) -> Option<Recorded> {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = throng(["record", &format!("http://{address}"), "--users", "2"]);
+        let mut command = throng(["record", &format!("http://{address}"), "--sessions", "2"]);
         let proxy = Process::start(command.current_dir(&folder));
         let origins = || {
             let said = proxy.said();

@@ -50,7 +50,7 @@ fn run_app(server: &Server, app: &str, more: &[&str]) -> Outcome {
     std::fs::write(&file, app).unwrap();
     let url = format!("ws://{}/socket/websocket", server.address);
     let mut command = throng(["run", file.to_str().unwrap(), &url, "--format", "json", "--quiet"]);
-    command.args(["--people", &CLIENTS.to_string(), "--duration", "2s"]);
+    command.args(["--clients", &CLIENTS.to_string(), "--duration", "2s"]);
     run(command.args(more), RUN_MAX)
 }
 
@@ -218,7 +218,7 @@ fn rates_per_person_follow_the_people() {
     let of_verb = |verb| vec![verb, url, "--app", file, "--clients", "40", "--rate", "50"];
     for (words, sent) in [
         (vec!["run", file, url], 2 * (20 + 10)),
-        (vec!["run", file, url, "--people", "40"], 2 * (40 + 10)),
+        (vec!["run", file, url, "--clients", "40"], 2 * (40 + 10)),
         (of_verb("broadcast"), 2 * 50),
         (of_verb("audit"), 2 * 50),
     ] {
@@ -238,7 +238,7 @@ fn a_role_that_says_something_is_somebodys() {
     std::fs::write(&file, APP).unwrap();
     let file = file.to_str().unwrap();
     for words in [
-        vec!["run", file, &url, "--people", "2"],
+        vec!["run", file, &url, "--clients", "2"],
         vec!["broadcast", &url, "--app", file, "--initial-clients", "2", "--step-size", "20"],
         vec!["saturate", &url, "--app", file, "--levels", "2,50"],
     ] {

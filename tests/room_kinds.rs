@@ -194,7 +194,7 @@ fn rooms_have_no_common_order() {
     std::fs::write(&file, app).unwrap();
     let url = format!("ws://{}/ws", server.address);
     let mut command = throng(["run", file.to_str().unwrap(), &url, "--format", "json", "--quiet"]);
-    command.args(["--people", &PEOPLE.to_string(), "--senders", "1%", "--rate", "600", "--duration", "2s"]);
+    command.args(["--clients", &PEOPLE.to_string(), "--senders", "1%", "--rate", "600", "--duration", "2s"]);
     let outcome = run(command.args(["--threads", "1"]), RUN_MAX);
     let results = outcome.json();
     assert_eq!(sum_of(&results, "sent"), 1200, "{outcome}");
@@ -247,7 +247,7 @@ fn shares_and_rates_set_the_frequency() {
     std::fs::write(&file, with("rate = \"30/s\"", "rate = 90")).unwrap();
     let url = format!("ws://{}/socket/websocket", server.address);
     let file = file.to_str().unwrap();
-    let mut command = throng(["run", file, &url, "--people", "20", "--duration", "2s", "--format", "json"]);
+    let mut command = throng(["run", file, &url, "--clients", "20", "--duration", "2s", "--format", "json"]);
     let outcome = run(&mut command, RUN_MAX);
     let results = outcome.json();
     assert_eq!(results["steps"][0]["rates"]["asked_per_s"], 120.0, "{outcome}");

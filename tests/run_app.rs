@@ -74,7 +74,7 @@ fn flags_take_precedence_over_the_file() {
     let server = Server::start(&[]);
     let (_folder, chat) = app(&[CHAT, BROADCAST].concat());
     for (more, expected) in [
-        (&["--people", "10"][..], (10, 50, 500)),
+        (&["--clients", "10"][..], (10, 50, 500)),
         (&["--clients", "10", "--rate", "20", "--duration", "500ms"], (10, 10, 100)),
         (&["--rate", "20/500ms,40/500ms"], (20, 30, 600)),
         (&["--concurrent", "2", "--sample-size", "10"], (20, 10, 200)),
@@ -124,7 +124,7 @@ fn mistakes_say_what_to_do() {
         (&silent, &["--search"], "search", "[broadcast], [say.NAME]"),
         (&echo, &["--senders", "10%"], "senders", "[broadcast]"),
         (&echo, &["--to", "others"], "to", "[broadcast]"),
-        (&silent, &["--people", "5", "--clients", "6"], "people", "--clients"),
+        (&silent, &["--people", "5"], "users", "5"),
         (&silent, &["--app", "x.toml"], "app", "throng run app.toml"),
         (&PathBuf::from("ws://127.0.0.1:9/"), &[], "file", "throng run app.toml"),
         (&wrong, &[], "file", "chat.toml:7:8"),

@@ -55,8 +55,8 @@ pub(crate) struct Record {
     #[arg(long)]
     open: bool,
     /// Users whose sessions are told apart, each with an address: what differs between two becomes a column
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=2))]
-    users: u8,
+    #[arg(long, alias = "users", value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=2))]
+    sessions: u8,
     /// Folder for the files [default: this one]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -69,7 +69,7 @@ pub(crate) struct Record {
     /// Address to listen on, on this machine alone; port 0 lets the system choose
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Trust the authorities in this PEM file instead of the system's
+    /// Trust the authorities in this PEM file, not the system's
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Accept any certificate
@@ -95,7 +95,7 @@ impl Record {
             let problem = format!("{} is not on this machine alone: type 127.0.0.1 or [::1]", self.listen);
             return Err(Failure::usage("--listen", problem));
         }
-        if self.users == 2 && self.listen.ip() == SECOND {
+        if self.sessions == 2 && self.listen.ip() == SECOND {
             let problem = format!("{SECOND} is the second user's: type 127.0.0.1:{}", self.listen.port());
             return Err(Failure::usage("--listen", problem));
         }
@@ -134,7 +134,7 @@ impl Record {
         let failed = |error| Failure::could_not("prepare_tls", "prepare TLS", error);
         let second = SocketAddr::from((SECOND, self.listen.port()));
         Ok(proxy::Options {
-            listen: [self.listen, second].into_iter().take(self.users.into()).collect(),
+            listen: [self.listen, second].into_iter().take(self.sessions.into()).collect(),
             upstream: upstream.clone(),
             tls: ClientTls::new(&tls).map_err(failed)?,
         })
@@ -168,7 +168,7 @@ impl Record {
             return Err(Failure::usage("--out", format!("{} is no folder", folder.display())));
         }
         let files = Files {
-            hars: ["", "-2"][..self.users.into()]
+            hars: ["", "-2"][..self.sessions.into()]
                 .iter()
                 .map(|suffix| folder.join(format!("{}{suffix}.har", self.name)))
                 .collect(),

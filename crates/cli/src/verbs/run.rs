@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use results::units;
 use wire::people::Division;
 
 use crate::app_file::{BroadcastArgs, ClientsMax, RunDefaults};
@@ -64,7 +63,6 @@ pub(crate) struct Run {
 impl Run {
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
-        self.take_people()?;
         let Some(file) = self.take_file()? else {
             let rate = rates::rates(RATE).expect("a rate");
             let Self { run, tells, steps, talk, flap, .. } = self;
@@ -123,18 +121,6 @@ impl Run {
                 Idle::of(self.run, people, duration_ns).run()
             }
         }
-    }
-
-    /// Takes `--people 5000`, an older spelling of `--clients 5000`; `--users FILE.csv` has the clients'
-    /// identities.
-    fn take_people(&mut self) -> Result<(), Failure> {
-        let count = |path: &PathBuf| path.to_str().and_then(|text| units::count(text).ok());
-        let Some(people) = self.run.people_args.people.as_ref().and_then(count) else { return Ok(()) };
-        if self.steps.clients.replace(people).is_some() {
-            return Err(Failure::usage("--people", "the same as --clients: leave one of them out"));
-        }
-        self.run.people_args.people = None;
-        Ok(())
     }
 
     /// The app's file. `None`: flags say what it would; then the one argument is the URL.
