@@ -92,3 +92,24 @@ pub(super) fn about(time: Duration) -> String {
         seconds => format!("about {:.1} h", seconds as f64 / 3600.0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Beside installing and checking, which is done once.
+    const QUICK_MAX: Duration = Duration::from_secs(120);
+
+    #[test]
+    fn quick_takes_two_minutes() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/quick.toml");
+        let suite =
+            Suite::read(&path, 1.0, &flags::check).unwrap_or_else(|mistake| panic!("{}", mistake.line()));
+        let each = suite.scenarios.iter().map(|scenario| of_scenario(&suite, scenario).expect("flags"));
+        let targets = suite.targets.as_ref().map_or(0, Vec::len) as u32;
+        let all = each.sum::<Duration>() * targets * suite.repeats;
+        assert!(targets == 3 && all <= QUICK_MAX && all > QUICK_MAX / 4, "{targets} targets: {all:?}");
+    }
+}
