@@ -1,4 +1,5 @@
 use insta::assert_snapshot;
+use results::finding::{Cause, Caveat, Finding, Loss};
 
 use super::*;
 use crate::sample;
@@ -106,4 +107,36 @@ fn an_empty_run_says_so() {
     RESULT    UNCLEAR: nothing was measured
     CAVEATS   nothing was measured
     ");
+}
+
+fn sentences<F: Finding>(examples: &[F]) -> Vec<String> {
+    examples.iter().map(ToString::to_string).collect()
+}
+
+/// Each sentence in a terminal of 80 columns, in ASCII, in colour, and in a pipe.
+#[test]
+fn each_finding_fits_each_output() {
+    let all = [sentences(&Cause::examples()), sentences(&Caveat::examples()), sentences(&Loss::examples())]
+        .concat();
+    assert!(all.len() > 100, "{}", all.len());
+    for sentence in all {
+        let row = |style: Style| {
+            let rows = Rows { style: &style, indent: 0, label: LABEL_WIDTH };
+            style.in_letters(rows.painted("CAVEATS", &sentence, Some(Colour::Red)))
+        };
+        let piped = row(Style::PLAIN);
+        assert_eq!(piped.trim_start_matches("CAVEATS").trim(), sentence, "one line, and no escapes");
+        let terminal = Style { columns: Some(80), ..Style::PLAIN };
+        let folded = row(terminal);
+        assert!(folded.lines().all(|line| line.chars().count() <= 80), "{folded}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&folded), words(&piped));
+        let letters = row(Style { ascii: true, ..terminal });
+        let is_spelled = letters.matches('?').count() == folded.matches('?').count();
+        assert!(letters.is_ascii() && is_spelled, "{letters}");
+        let coloured = row(Style { ansi: true, ..terminal });
+        let uncoloured =
+            ["\x1b[31m", "\x1b[2m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
+        assert_eq!(words(&uncoloured), words(&piped));
+    }
 }
