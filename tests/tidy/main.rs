@@ -8,6 +8,7 @@ mod names;
 mod pages;
 mod unused;
 mod wordings;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

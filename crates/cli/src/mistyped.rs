@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn each_error_is_a_line_that_begins_with_its_flag() {
+    fn errors_are_a_line_with_their_flag() {
         for (line, flag, rest) in [
             ("throng echo --vus 10", "--vus", "--clients"),
             ("throng http --qps 10", "--qps", "--rate"),

@@ -32,7 +32,7 @@ const WAITS: u64 = 2;
 ///
 /// A share of the clients drop their connections at one moment and come back at once, within --window, or as
 /// their protocol's own client would (Action Cable, Phoenix and Socket.IO each wait differently). Recovery
-/// counts from the loss until the client is usable again, including failed attempts; its 99th percentile is
+/// counts from the loss until the client is ready again, including failed attempts; its 99th percentile is
 /// the time until 99% were back. The clients that stay send once every --interval. With --restart-command,
 /// throng drops no connections: the command restarts servers, and clients come back when they can.
 #[derive(Args)]

@@ -23,7 +23,7 @@ mod form;
 /// Look at runs in the browser: history, reports, comparisons, and a run as it happens
 ///
 /// Serves pages to this machine only, until Ctrl-C. The printed address contains a token, without which
-/// nobody gets in, not even other users of this machine. With --listen on another address there is no TLS, so
+/// no one gets in, not even other users of this machine. With --listen on another address there is no TLS, so
 /// put a proxy in front of it.
 #[derive(Args)]
 pub(crate) struct Ui {

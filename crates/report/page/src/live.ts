@@ -249,7 +249,7 @@ function now(list: HTMLElement, row: Row, seconds: number): void {
 
 function ended(place: HTMLElement, state: HTMLElement, end: End): void {
   const words: Record<string, string> = {
-    "0": "ended", "3": "ended: a limit was broken", "4": "ended: not to be trusted", "130": "stopped",
+    "0": "ended", "3": "ended: a limit was broken", "4": "ended: limited by generator or machine", "130": "stopped",
   };
   state.textContent = words[String(end.code)] ?? "failed";
   // What is left is what came out: nothing here goes on.

@@ -30,7 +30,7 @@ interface Point {
 export const steps: Chart = {
   id: "steps",
   title: "Latency against clients",
-  lead: "The 95th percentile at each level of load; a hollow mark is a step that broke a limit.",
+  lead: "The 95th percentile at each load level; a hollow mark is a step that broke a limit.",
   of: "all",
   draw(view) {
     const curves = view.page.runs.filter(goesUp).flatMap((run) => curvesOf(run, view.page.runs.length > 1));
