@@ -232,7 +232,8 @@ fn leaving_while_waiting_ends_the_session() {
 fn unread_streams_end_with_their_session() {
     let server = Running::with(|options| {
         options.backlog_bytes_max = 100_000;
-        options.protocol.settings = Settings::default().with("sockjs-response-limit", u64::MAX);
+        let settings = std::mem::take(&mut options.protocol.settings);
+        options.protocol.settings = settings.with("sockjs-response-limit", u64::MAX);
     });
     let slow = open_stream(&server, "/sockjs/0/slow/xhr_streaming");
     let mut sender = server.connect();

@@ -9,9 +9,13 @@ use std::time::Duration;
 
 use net::socket::Addr;
 use refserver::{Options, Server, Stats, StopFlag};
+use wire::Settings;
 
 /// How long a read may take before a test fails.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(40);
+
+/// A deadline of the server's that no test reaches which is not about it, however busy the machine is.
+const NEVER_NS: u64 = 300_000_000_000;
 
 /// RFC 6455 §1.3: the sample key and its answer.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -34,11 +38,13 @@ impl Running {
         Running { addrs, stop, thread }
     }
 
-    /// Starts a server with one address on loopback, a short grace, and the changes of `change` to the
-    /// defaults.
+    /// Starts a server with one address on loopback, a short grace, long deadlines, and the changes of `change`
+    /// to these.
     pub fn with(change: impl FnOnce(&mut Options)) -> Running {
         let mut options = Options::new(vec![Addr::Inet("127.0.0.1:0".parse().unwrap())]);
         options.grace_ns = 200_000_000;
+        options.handshake_timeout_ns = NEVER_NS;
+        options.protocol.settings = Settings::default().with("sockjs-disconnect", NEVER_NS);
         change(&mut options);
         Running::start(options)
     }
