@@ -5,8 +5,9 @@
 
 The tests of the whole program wait for seconds of load to pass more than they compute. What needs a CPU and no clock
 (unit tests, Autobahn, rustdoc) runs beside them with less priority, except beside those that measure. Each
-part prints its output when it ends. A few tests that failed run once more when nothing else does: whoever passes then is
-named as flaky. --times adds the slowest tests. The last line counts the tests; exit status 1 if anything failed.
+part prints its output when it ends. A few tests that were too slow run once more when nothing else does: whoever passes
+then is named as flaky, with what it said first. What failed otherwise has failed. --times adds the slowest tests. The last
+line counts the tests; exit status 1 if anything failed.
 """
 
 import contextlib
@@ -48,6 +49,15 @@ SCRIPTS = [["python3", "-m", "unittest", "discover", "-s", folder] for folder in
 TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>ok|FAILED|ignored)(?P<why>.*?)(?: <(?P<seconds>[0-9.]+)s>)?$")
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 SKIPPED = re.compile(r"^skipped: (?:\[(?P<name>[^]]+)\] )?")
+# tests/support: a test of times, which has failed before.
+RETRIED = re.compile(r"^retried: \[(?P<name>[^]]+)\] times: ")
+# The output of a test that failed, and the first line of its panic.
+OUTPUT = re.compile(r"^---- (?P<name>\S+) stdout ----$")
+PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at \S+:\d+:\d+:$")
+# What deadlines say that are over: of tests/support, of the scripts in tests/clients, and of sockets.
+TIMING = re.compile(
+    r"still running after|not within \d|not done in time|waited in vain|Error: never: |Timeout \d+ms exceeded|WouldBlock|TimedOut"
+)
 
 
 @dataclass
@@ -59,6 +69,9 @@ class Tally:
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
+    # The first line of each failed test's panic, and the tests that failed by time.
+    reasons: dict[str, str] = field(default_factory=dict)
+    timing: set[str] = field(default_factory=set)
     seconds: list[tuple[float, str]] = field(default_factory=list)
     parts: list[tuple[float, str]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,6 +83,22 @@ class Tally:
                 self.failures.append(name)
             if found["seconds"]:
                 self.seconds.append((float(found["seconds"]), name))
+
+    def add_reasons(self, program: str, lines: list[str], retried: set[str]) -> None:
+        """Reads from what a program printed at its end why each test failed."""
+        name, is_next = None, False
+        with self.lock:
+            for line in lines:
+                if found := OUTPUT.match(line.rstrip("\n")):
+                    name = f"{program}: {found['name']}"
+                    self.timing |= {name} if found["name"] in retried else set()
+                elif name is None:
+                    continue
+                if is_next:
+                    self.reasons.setdefault(name, line.strip())
+                is_next = PANIC.match(line.rstrip("\n")) is not None
+                if TIMING.search(line):
+                    self.timing.add(name)
 
     def add_result(self, passed: int, failed: int, skipped: int) -> None:
         with self.lock:
@@ -203,7 +232,8 @@ def run_tests(program: Program, is_timed: bool) -> None:
         cwd=program.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )
     skippers: list[str] = []
-    errors = threading.Thread(target=read_errors, args=(program, process.stderr, skippers))
+    retried: set[str] = set()
+    errors = threading.Thread(target=read_errors, args=(program, process.stderr, skippers, retried))
     errors.start()
     timer = threading.Timer(PART_SECONDS_MAX, lambda: (end_tree(process.pid), process.kill()))
     timer.start()
@@ -220,6 +250,7 @@ def run_tests(program: Program, is_timed: bool) -> None:
                 rest.append(line)
         errors.join()
     timer.cancel()
+    TALLY.add_reasons(program.name, rest, retried)
     status = process.returncode
     if rest:
         say(f"--- {program.name}\n{''.join(rest)}")
@@ -232,10 +263,12 @@ def run_tests(program: Program, is_timed: bool) -> None:
     TALLY.took(begun, f"{program.name} {' '.join(program.arguments)}".rstrip())
 
 
-def read_errors(program: Program, stderr, skippers: list[str]) -> None:
-    """Shows the standard error of a program as it comes, and notes which tests said there that they skip."""
+def read_errors(program: Program, stderr, skippers: list[str], retried: set[str]) -> None:
+    """Shows the standard error of a program as it comes; notes which tests said there that they skip, or try again."""
     for line in stderr:
         say(f"{program.name}: {line}")
+        if found := RETRIED.match(line):
+            retried.add(found["name"])
         if found := SKIPPED.match(line):
             name = found["name"] or line
             if name not in skippers:
@@ -251,20 +284,25 @@ def split(programs: list[Program]) -> tuple[Program, Program, list[Program]]:
 
 
 def run_again(programs: list[Program], is_timed: bool) -> None:
-    """Runs the few tests that failed once more, one at a time, and notes which of them pass."""
+    """Runs the few tests that failed by time once more, one at a time, and notes which of them pass."""
     if len(TALLY.failures) > AGAIN_MAX:
         return
     for program in programs:
         prefix = f"{program.name}: "
-        failed = [name for name in dict.fromkeys(TALLY.failures) if name.startswith(prefix)]
-        tests = [name.removeprefix(prefix) for name in failed if not name.startswith(f"{prefix}exit status")]
-        if not tests:
+        names = [name for name in dict.fromkeys(TALLY.failures) if name.startswith(prefix) and name in TALLY.timing]
+        if not names:
             continue
-        names = [prefix + test for test in tests]
-        say(f"once more, alone: {', '.join(tests)}")
+        for name in names:
+            say(f"once more, alone: {name}: {reason(name)}")
+        tests = [name.removeprefix(prefix) for name in names]
         TALLY.retract(names)
         run_tests(replace(program, arguments=["--test-threads=1", "--exact", *tests], niceness=0), is_timed)
         TALLY.flaky += [name for name in names if name not in TALLY.failures]
+
+
+def reason(name: str) -> str:
+    """The first line of a failed test's panic."""
+    return TALLY.reasons.get(name, "no reason given")
 
 
 def guarded(job) -> None:
@@ -295,9 +333,9 @@ def report(is_timed: bool) -> int:
         if seconds >= 1:
             say(f"{seconds:8.0f} s  {name}")
     for name in TALLY.flaky:
-        say(f"FLAKY: {name}: failed, and passed when it ran alone")
+        say(f"FLAKY: {name}: passed when it ran alone; before: {reason(name)}")
     for name in TALLY.failures:
-        say(f"FAILED: {name}")
+        say(f"FAILED: {name}" + (f": {reason(name)}" if name in TALLY.reasons else ""))
     say(f"{TALLY.passed} passed, {TALLY.failed} failed, {TALLY.skipped} skipped")
     return 1 if TALLY.failed else 0
 

@@ -58,26 +58,69 @@ class Runs(unittest.TestCase):
         self.assertIn("five minutes: make torture", printed)
         self.assertIn("needs node", printed)
 
-    def test_what_passes_alone_is_flaky_and_what_does_not_has_failed(self):
+    def run_twice(self, script: str) -> tuple[int, str]:
+        """The exit status and what is printed where the tests of this script run, and some of them again."""
         path = self.folder / "program"
-        path.write_text(f"""#!/bin/sh
-case "$*" in
-*--exact*) echo 'test a::by_chance ... ok'; echo 'test a::always ... FAILED'
-    echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored' ;;
-*) echo 'test a::by_chance ... FAILED'; echo 'test a::always ... FAILED'
-    echo 'test result: FAILED. 0 passed; 2 failed; 0 ignored' ;;
-esac
-exit 101
-""")
+        path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
         program = run.Program("p", str(path), str(self.folder))
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             run.run_tests(program, is_timed=False)
             run.run_again([program], is_timed=False)
             status = run.report(is_timed=False)
+        return status, printed.getvalue()
+
+    def test_what_passes_alone_is_flaky_and_what_does_not_has_failed(self):
+        status, printed = self.run_twice("""
+case "$*" in
+*--exact*) echo 'test a::by_chance ... ok'; echo 'test a::always ... FAILED'
+    echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored' ;;
+*) echo 'test a::by_chance ... FAILED'; echo 'test a::always ... FAILED'
+    for name in by_chance always; do
+        echo "---- a::$name stdout ----"
+        echo "thread 'a::$name' (7) panicked at tests/support/throng.rs:90:43:"
+        echo 'still running after 60s'
+    done
+    echo 'test result: FAILED. 0 passed; 2 failed; 0 ignored' ;;
+esac
+exit 101
+""")
         self.assertEqual((self.tally.flaky, self.tally.failures), (["p: a::by_chance"], ["p: a::always"]))
         self.assertEqual((self.tally.passed, self.tally.failed, status), (1, 1, 1))
-        self.assertIn("FLAKY: p: a::by_chance", printed.getvalue())
+        self.assertIn("once more, alone: p: a::by_chance: still running after 60s", printed)
+        self.assertIn("FLAKY: p: a::by_chance: passed when it ran alone; before: still running after 60s", printed)
+
+    def test_what_failed_otherwise_does_not_run_again(self):
+        status, printed = self.run_twice("""
+case "$*" in
+*--exact*) echo 'test a::lost ... ok'; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'; exit 0 ;;
+esac
+echo 'test a::lost ... FAILED'
+echo '---- a::lost stdout ----'
+echo "thread 'a::lost' (7) panicked at tests/a.rs:1:1:"
+echo '12 of 13 arrived'
+echo 'test result: FAILED. 0 passed; 1 failed; 0 ignored'
+exit 101
+""")
+        self.assertEqual((self.tally.flaky, self.tally.failures, status), ([], ["p: a::lost"], 1))
+        self.assertIn("FAILED: p: a::lost: 12 of 13 arrived", printed)
+        self.assertNotIn("once more", printed)
+
+    def test_a_test_of_times_runs_again(self):
+        status, printed = self.run_twice("""
+case "$*" in
+*--exact*) echo 'test a::x ... ok'; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'; exit 0 ;;
+esac
+echo 'retried: [a::x] times: 3 ms, not 2' >&2
+echo 'test a::x ... FAILED'
+echo '---- a::x stdout ----'
+echo "thread 'a::x' (7) panicked at tests/a.rs:1:1:"
+echo '4 ms, not 2'
+echo 'test result: FAILED. 0 passed; 1 failed; 0 ignored'
+exit 101
+""")
+        self.assertEqual((self.tally.flaky, self.tally.failures, status), (["p: a::x"], [], 0))
+        self.assertIn("before: 4 ms, not 2", printed)
 
     def test_a_program_that_dies_is_a_failure(self):
         self.run_tests("echo 'test a::passes ... ok'; kill -9 $$")
@@ -85,20 +128,13 @@ exit 101
         self.assertEqual(self.tally.failures, ["p: exit status -9"])
 
     def test_a_program_that_dies_after_a_failure_has_failed(self):
-        path = self.folder / "program"
-        path.write_text("""#!/bin/sh
+        status, _ = self.run_twice("""
 case "$*" in
 *--exact*) echo 'test a::x ... ok'; echo 'test result: ok. 1 passed; 0 failed; 0 ignored' ;;
-*) echo 'test a::x ... FAILED'; kill -9 $$ ;;
+*) echo 'test a::x ... FAILED'; echo '---- a::x stdout ----'; echo 'not within 90s'; kill -9 $$ ;;
 esac
 """)
-        path.chmod(0o755)
-        program = run.Program("p", str(path), str(self.folder))
-        with contextlib.redirect_stdout(io.StringIO()):
-            run.run_tests(program, is_timed=False)
-            run.run_again([program], is_timed=False)
-            self.assertEqual(run.report(is_timed=False), 1)
-        self.assertEqual((self.tally.failed, self.tally.failures), (1, ["p: exit status -9"]))
+        self.assertEqual((self.tally.failed, self.tally.failures, status), (1, ["p: exit status -9"], 1))
         self.assertEqual(self.tally.flaky, ["p: a::x"])
 
     def test_a_part_that_cannot_start_has_failed(self):

@@ -77,6 +77,8 @@ pub fn wait_until(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !is_so() {
         if start.elapsed() > within {
+            // Shown where the test fails: tests/run.py tells by it that time was the reason.
+            println!("not within {within:?}");
             return false;
         }
         thread::sleep(Duration::from_millis(10));
