@@ -8,6 +8,8 @@ use crate::support::target::{Target, Unavailable};
 use crate::support::throng::{Server, run, throng};
 use crate::support::{exact, skip};
 
+const RUN_MAX: Duration = Duration::from_secs(60);
+
 /// All of them, for servers.
 const TRANSPORTS: [&str; 7] =
     ["websocket", "raw-websocket", "xhr-streaming", "xhr-polling", "eventsource", "htmlfile", "jsonp"];
@@ -75,12 +77,11 @@ fn servers_that_are_none_are_named() {
         let url = format!("http://{}{path}", server.address);
         let mut command = throng(["echo", &url, "--protocol", "sockjs", "--transport", transport]);
         command.args(["--clients", "3", "--duration", "200ms", "--drain-timeout", "1s"]);
-        let outcome = run(&mut command, Duration::from_secs(20));
+        let outcome = run(&mut command, RUN_MAX);
         let said = format!("{}{}", outcome.stdout, outcome.stderr);
         assert!(said.contains(error), "{transport} {path}: {outcome}");
     }
-    let bad =
-        run(&mut throng(["echo", "--protocol", "sockjs", "--transport", "pigeon"]), Duration::from_secs(20));
+    let bad = run(&mut throng(["echo", "--protocol", "sockjs", "--transport", "pigeon"]), RUN_MAX);
     assert_eq!(bad.code, Some(2), "{bad}");
     assert!(bad.stderr.contains("--transport") && bad.stderr.contains("xhr-polling"), "{bad}");
 }

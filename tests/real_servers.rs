@@ -126,7 +126,9 @@ fn limited(url: &str) {
     let results = outcome.json();
     let count = |name: &str| results["steps"][0]["counts"][name].as_u64().unwrap_or(0);
     assert_eq!((count("sent"), count("received"), count("disconnects")), (5_000, 5_000, 0), "{outcome}");
-    let (left, connected) = (count("left"), count("connected"));
-    assert_eq!(connected, 50 + left, "{outcome}");
+    let (left, connects) = (count("left"), count("connects"));
+    // The last of those that come in place of others may still be connecting.
+    assert_eq!(connects, 50 + left, "{outcome}");
+    assert_eq!(connects, count("connected") + count("connecting"), "{outcome}");
     assert!((450..=500).contains(&left), "{outcome}");
 }

@@ -16,7 +16,7 @@ use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng};
 use crate::support::wait_until;
 
-const RUN_MAX: Duration = Duration::from_secs(20);
+const RUN_MAX: Duration = Duration::from_secs(60);
 
 /// A directory with a store in it.
 struct Kept {

@@ -78,7 +78,8 @@ fn leaving_clients_are_replaced_without_loss() {
         let (verb, flags) = flags.split_once(' ').unwrap();
         let results = results(&server, verb, flags);
         let of = |name| sum_of(&results, name);
-        assert_eq!((of("left"), of("connects"), of("connected")), (20, 120, 120), "{flags}: {results:#}");
+        let connected = of("connected") + of("connecting");
+        assert_eq!((of("left"), of("connects"), connected), (20, 120, 120), "{flags}: {results:#}");
         assert_eq!((of("missing"), of("disconnects"), of("duplicate")), (0, 0, 0), "{flags}: {results:#}");
         assert_eq!(of("expected"), of("received") + of("in_flight"), "{flags}: {results:#}");
         // A client that leaves has a message or two under way at the most, on a machine that is not busy.
@@ -123,11 +124,10 @@ fn connections_are_renewed_after_their_messages() {
             "{flags}: {results:#}"
         );
         assert_eq!((of("missing"), of("disconnects"), of("duplicate")), (0, 0, 0), "{flags}: {results:#}");
-        assert_eq!(
-            (of("connects"), of("connected")),
-            (clients + left, clients + left),
-            "{flags}: {results:#}"
-        );
+        assert_eq!(of("connects"), clients + left, "{flags}: {results:#}");
+        // The last of those that come in place of others may still be connecting.
+        let connected = of("connects") - of("connecting");
+        assert_eq!(of("connected"), connected, "{flags}: {results:#}");
         let per_connection = if connections == Some(200) { 1 } else { 10 };
         // Each that was ended had all its messages, and none had more.
         assert!(
@@ -135,7 +135,7 @@ fn connections_are_renewed_after_their_messages() {
             "{flags}: {left}"
         );
         assert!(connections.is_none_or(|connections| connections == clients + left), "{flags}: {left}");
-        assert_eq!(results["steps"][0]["handshake"]["count"], clients + left, "{flags}: each is timed");
+        assert_eq!(results["steps"][0]["handshake"]["count"], connected, "{flags}: each is timed");
         assert_eq!(results["steps"][0]["rtt"]["count"], sent, "{flags}: nothing drops out");
         assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{flags}");
     }
@@ -217,12 +217,12 @@ fn restarted_servers_get_everybody_back() {
     let throng = env!("CARGO_BIN_EXE_throng");
     // Not in the generator's process group's foreground: the command ends, the server stays.
     let restart = format!(
-        "kill -KILL {}; sleep 1; '{throng}' serve --quiet --threads 1 --listen {} &",
+        "kill -KILL {}; sleep 3; '{throng}' serve --quiet --threads 1 --listen {} &",
         server.process.pid().as_raw_nonzero(),
         server.address,
     );
     let mut command = support::throng::throng(["storm", &server.url(), "--format", "json", "--quiet"]);
-    command.args(["--clients", "20", "--lead", "500ms", "--duration", "6s", "--drain-timeout", "1s"]);
+    command.args(["--clients", "20", "--lead", "500ms", "--duration", "8s", "--drain-timeout", "1s"]);
     // The server is killed in the midst of what it answers.
     command.args(["--limit", "missing<50%"]);
     let outcome = run(command.args(["--restart-command", &restart]), RUN_MAX);
@@ -231,7 +231,7 @@ fn restarted_servers_get_everybody_back() {
     assert_eq!((sum_of(&results, "disconnects"), sum_of(&results, "connected")), (20, 40), "{outcome}");
     let recovery = &results["steps"][0]["recovery"];
     assert_eq!(recovery["count"], 20, "{outcome}");
-    // Counted from when a client notices its loss, for which half of the second is left.
+    // Counted from when a client notices its loss, for which a busy machine has most of the three seconds.
     assert!(recovery["min_ms"].as_f64() > Some(500.0), "nobody was back before the server was\n{outcome}");
     let caveats = results["verdict"]["caveats"].to_string();
     assert!(!caveats.contains("restart"), "{outcome}");

@@ -30,7 +30,7 @@ function subscribe(consumer, params) {
 }
 
 async function until(is, what) {
-  const deadline = Date.now() + 5000
+  const deadline = Date.now() + 60_000
   while (!is()) {
     assert.ok(Date.now() < deadline, `waited in vain for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -6,7 +6,7 @@ import process from 'node:process'
 import WebSocket from 'ws'
 import { createCable } from '@anycable/core'
 
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 120_000
 const PROTOCOL = 'actioncable-v1-ext-json'
 
 const [url] = process.argv.slice(2)
@@ -40,7 +40,7 @@ function next(emitter, event) {
 }
 
 async function until(is, what) {
-  const deadline = Date.now() + 5000
+  const deadline = Date.now() + 60_000
   while (!is()) {
     assert.ok(Date.now() < deadline, `waited in vain for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -23,7 +23,7 @@ async function once(client, query, payload) {
 }
 
 async function until(is, what) {
-  const deadline = Date.now() + 5000
+  const deadline = Date.now() + 60_000
   while (!is()) {
     assert.ok(Date.now() < deadline, `waited in vain for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -6,6 +6,9 @@ import { chromium } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** What never happens fails a script; a busy machine takes long for what does. */
+const DEADLINE_MS = 120_000;
+
 /** Opens a page, hands it to `use`, and fails if anything went wrong in it. */
 export async function withPage(executablePath, options, use) {
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
@@ -14,7 +17,7 @@ export async function withPage(executablePath, options, use) {
   try {
     const context = await browser.newContext({ bypassCSP: false, ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(DEADLINE_MS);
     page.on("console", (message) => message.type() === "error" && trouble.push(`console: ${message.text()} ${message.location().url}`));
     page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
     page.on("dialog", (dialog) => (trouble.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
@@ -78,7 +81,7 @@ async function checkAccessible(page, where) {
 
 /** Nothing sticks out to the side, once a window that was resized has been laid out. */
 export async function checkFits(page, where) {
-  const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+  const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { timeout: DEADLINE_MS });
   await fits.catch(async () => {
     const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     throw new Error(`${where}: ${content} px of content in a window of ${window}`);

@@ -19,7 +19,7 @@ const browser = await chromium.launch({ executablePath, args })
 try {
   const people = await Promise.all(files.map(async (file, number) => {
     const page = await (await browser.newContext()).newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(120_000)
     page.on('pageerror', (error) => { throw error })
     // Servers without a page of their own get one at their origin, with the official client of their protocol.
     const own = number === 0 ? origin : second

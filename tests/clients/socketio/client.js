@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { io } from 'socket.io-client'
 
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 120_000
 const TRANSPORTS = { websocket: ['websocket'], polling: ['polling'], upgrade: ['polling', 'websocket'] }
 const LAST = { websocket: 'websocket', polling: 'polling', upgrade: 'websocket' }
 

@@ -9,7 +9,7 @@ import time
 
 import socketio
 
-WAIT_S = 10
+WAIT_S = 60
 TRANSPORTS = {"websocket": ["websocket"], "polling": ["polling"], "upgrade": None}
 
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import process from 'node:process'
 
-const DEADLINE_MS = 50_000
+const DEADLINE_MS = 120_000
 const POLLING = '/socket.io/?EIO=4&transport=polling'
 const FOR_WEBSOCKET = [
   'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
