@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::support::app::{App, example};
 use crate::support::node::Scripts;
 use crate::support::process::Process;
-use crate::support::target::{built_by_go, python_of};
+use crate::support::python::python_of;
+use crate::support::target::built_by_go;
 use crate::support::throng::{Outcome, errors_of, sum_of};
 use crate::support::wait_until;
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::support::node::{Scripts, assert_says_ok};
 use crate::support::process::Process;
-use crate::support::target::{Unavailable, built_by_go, complete};
+use crate::support::python::python_of;
+use crate::support::target::{Unavailable, built_by_go};
 use crate::support::throng::{Server, caveat, run, sum_of, throng};
 use crate::support::{exact, free_address, skip};
 
@@ -30,13 +31,12 @@ fn ws_of_node() {
 
 #[test]
 fn websockets_of_python() {
-    let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes \
-                   --requirement ../../../targets/python-websockets/requirements.txt";
-    if let Err(Unavailable(why)) = complete(Command::new("sh").args(["-c", install]).current_dir(folder())) {
-        return skip("websockets (PyPI)", &why);
-    }
+    let python = match python_of(&folder().join("../../../targets/python-websockets")) {
+        Ok(python) => python,
+        Err(Unavailable(why)) => return skip("websockets (PyPI)", &why),
+    };
     both_roles(&|| {
-        let mut python = Command::new(folder().join(".venv/bin/python"));
+        let mut python = Command::new(&python);
         python.arg("peer.py").current_dir(folder());
         python
     });

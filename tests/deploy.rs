@@ -5,6 +5,8 @@ use std::process::Command;
 
 use crate::support::fleet::Bus;
 use crate::support::process::Process;
+use crate::support::python::installed;
+use crate::support::target::Unavailable;
 use crate::support::throng::{Server, run, throng};
 use crate::support::{START_MAX, free_address, skip};
 
@@ -17,24 +19,13 @@ fn deploy() -> PathBuf {
 /// The validator, with the schemas of Kubernetes' API in it; installed where it is not. `None`: it could not be.
 fn validator() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubernetes-validate");
-    let program = folder.join("bin/kubernetes-validate");
-    if !program.exists() {
-        let made = Command::new("python3").args(["-m", "venv"]).arg(&folder).output();
-        let pip = made.and_then(|_| {
-            Command::new(folder.join("bin/pip")).args(["install", "--quiet", KUBERNETES_VALIDATE]).output()
-        });
-        match pip {
-            Ok(output) if output.status.success() => {}
-            Ok(output) => return none(&String::from_utf8_lossy(&output.stderr)),
-            Err(error) => return none(&error.to_string()),
+    match installed(&folder, &[Path::new(KUBERNETES_VALIDATE)]) {
+        Ok(_) => Some(folder.join("bin/kubernetes-validate")),
+        Err(Unavailable(why)) => {
+            skip("Kubernetes' schemas", &why);
+            None
         }
     }
-    Some(program)
-}
-
-fn none(why: &str) -> Option<PathBuf> {
-    skip("Kubernetes' schemas", why.lines().last().unwrap_or_default());
-    None
 }
 
 #[test]

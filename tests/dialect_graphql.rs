@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::support::node::Scripts;
 use crate::support::process::Process;
-use crate::support::target::{Unavailable, complete};
+use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
-use crate::support::{free_address, skip};
+use crate::support::{free_address, python, skip};
 
 const WITHIN: Duration = Duration::from_secs(60);
 
@@ -107,15 +107,10 @@ fn assert_app(address: SocketAddr) {
 fn the_client_against_strawberry() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/graphql");
     let home = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("strawberry");
-    let python = home.join("bin/python");
-    let installed = complete(Command::new("python3").args(["-m", "venv"]).arg(&home)).and_then(|_| {
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "--quiet", "install", "--require-hashes", "-r"]);
-        complete(pip.arg(root.join("requirements.txt")))
-    });
-    if let Err(Unavailable(why)) = installed {
-        return skip("strawberry-graphql (PyPI)", &why);
-    }
+    let python = match python::environment(&home, &root.join("requirements.txt")) {
+        Ok(python) => python,
+        Err(Unavailable(why)) => return skip("strawberry-graphql (PyPI)", &why),
+    };
     let address = free_address();
     let mut serve = Command::new(&python);
     serve.arg(root.join("server.py")).arg(address.port().to_string());

@@ -8,9 +8,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::node::Scripts;
-use crate::support::target::{Target, Unavailable, python_of};
+use crate::support::python::python_of;
+use crate::support::target::{Target, Unavailable};
 use crate::support::throng::{Server, run, throng};
 use crate::support::{REACTS_WITHIN, exact, node, skip};
+
+const RUN_MAX: Duration = Duration::from_secs(60);
 
 const TRANSPORTS: [&str; 3] = ["websocket", "polling", "upgrade"];
 
@@ -141,7 +144,7 @@ fn refusals_are_told_apart() {
             throng(["echo", &format!("{url}{path}"), "--protocol", "socketio", "--format", "json"]);
         command.args(["--clients", "3", "--duration", "200ms", "--connect-timeout", "3s", "--no-preflight"]);
         command.args(flags);
-        run(&mut command, Duration::from_secs(20)).assert_no_server(error, 3);
+        run(&mut command, RUN_MAX).assert_no_server(error, 3);
     }
     for (transport, error) in [("websocket", "closed"), ("polling", "http_status")] {
         let mut command = throng(["echo", &format!("{url}/socket.io/"), "--protocol", "socketio"]);
@@ -155,13 +158,10 @@ fn refusals_are_told_apart() {
             "--transport",
             transport,
         ]);
-        let outcome = run(command.args(["--payload-padding", "400"]), Duration::from_secs(20));
+        let outcome = run(command.args(["--payload-padding", "400"]), RUN_MAX);
         assert!(outcome.stdout.contains(error), "above what the server takes: {transport}: {outcome}");
     }
-    let bad = run(
-        throng(["echo", "--protocol", "socketio"]).args(["--transport", "pigeon"]),
-        Duration::from_secs(20),
-    );
+    let bad = run(throng(["echo", "--protocol", "socketio"]).args(["--transport", "pigeon"]), RUN_MAX);
     assert_eq!(bad.code, Some(2), "{bad}");
     assert!(bad.stderr.contains("--transport") && bad.stderr.contains("upgrade"), "{bad}");
 }

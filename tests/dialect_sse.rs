@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::support::node::Scripts;
 use crate::support::process::Process;
-use crate::support::target::{Unavailable, complete};
+use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
-use crate::support::{REACTS_WITHIN, free_address, skip};
+use crate::support::{REACTS_WITHIN, free_address, python, skip};
 
 const WITHIN: Duration = Duration::from_secs(120);
 const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
@@ -146,15 +146,10 @@ fn redirects_of_node_are_followed() {
 #[test]
 fn copies_are_counted_as_sse_starlette_tells_them() {
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sse-starlette");
-    let python = home.join("bin/python");
-    let installed = complete(Command::new("python3").args(["-m", "venv"]).arg(&home)).and_then(|_| {
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "--quiet", "install", "--require-hashes", "-r"]);
-        complete(pip.arg(servers().join("requirements.txt")))
-    });
-    if let Err(Unavailable(why)) = installed {
-        return skip("sse-starlette (PyPI)", &why);
-    }
+    let python = match python::environment(&home, &servers().join("requirements.txt")) {
+        Ok(python) => python,
+        Err(Unavailable(why)) => return skip("sse-starlette (PyPI)", &why),
+    };
     let address = free_address();
     let _server = Process::start(
         Command::new(&python).arg(servers().join("server.py")).arg(address.port().to_string()),

@@ -13,7 +13,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::process::Process;
-use crate::support::target::{Unavailable, python_of};
+use crate::support::python::python_of;
+use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
 use crate::support::{free_address, skip};
 

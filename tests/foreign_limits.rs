@@ -8,7 +8,8 @@ use std::process::Command;
 
 use crate::data_sheet::{assert_true, sheet};
 use crate::support::process::Process;
-use crate::support::target::{Unavailable, built_by_go, python_of};
+use crate::support::python::python_of;
+use crate::support::target::{Unavailable, built_by_go};
 use crate::support::throng::Server;
 use crate::support::{free_address, skip, timed};
 

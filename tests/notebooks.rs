@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::python::environment;
 use crate::support::skip;
-use crate::support::target::{Unavailable, complete};
+use crate::support::target::Unavailable;
 use crate::support::throng::{run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -18,21 +19,11 @@ fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python").canonicalize().unwrap()
 }
 
-/// A Python with the package's own dependencies, installed where they are not; `None`: they cannot be had.
+/// A Python with the package's own dependencies; `None`: they cannot be had.
 fn python() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("notebooks");
-    let python = folder.join("bin/python");
-    let installed = || -> Result<(), Unavailable> {
-        complete(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--require-hashes", "-r"]);
-        complete(pip.arg(package().join("requirements.txt"))).map(drop)
-    };
-    if Command::new(&python).args(["-c", "import pyarrow"]).status().is_ok_and(|status| status.success()) {
-        return Some(python);
-    }
-    match installed() {
-        Ok(()) => Some(python),
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("notebooks");
+    match environment(&home, &package().join("requirements.txt")) {
+        Ok(python) => Some(python),
         Err(Unavailable(why)) => {
             skip("the Python package for notebooks", &why);
             None

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::support::black_hole::BlackHole;
 use crate::support::endpoint::endpoint;
 use crate::support::process::Process;
+use crate::support::python::python_of;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, Server, errors_of, loss, run, sum_of, throng};
 use crate::support::{free_address, skip};
@@ -279,15 +280,16 @@ struct Notifications {
 impl Notifications {
     /// Installs and starts it; `None`, with the reason printed, where that cannot be had.
     fn start() -> Option<Notifications> {
-        let install = "./install && python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
-        if let Err(Unavailable(why)) =
-            complete(Command::new("sh").args(["-c", install]).current_dir(example()))
-        {
-            skip("notifications on FastAPI (PyPI) and Redis (Debian)", &why);
-            return None;
-        }
+        let redis = complete(Command::new("./install").current_dir(example()));
+        let python = match redis.and_then(|_| python_of(&example())) {
+            Ok(python) => python,
+            Err(Unavailable(why)) => {
+                skip("notifications on FastAPI (PyPI) and Redis (Debian)", &why);
+                return None;
+            }
+        };
         let address = free_address();
-        let mut command = Command::new(example().join(".venv/bin/python"));
+        let mut command = Command::new(python);
         command.args(["-B", "serve.py"]).current_dir(example()).env("PORT", address.port().to_string());
         let process = Process::start(command.envs(SECRETS)).listening_at(address);
         Some(Notifications { _process: process, address })

@@ -17,7 +17,8 @@ use crate::support::app::App;
 use crate::support::browser::chromium;
 use crate::support::node::Scripts;
 use crate::support::process::Process;
-use crate::support::target::{Unavailable, complete, python_of};
+use crate::support::python::python_of;
+use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, finish, run, sum_of, throng};
 use crate::support::{free_address, skip, wait_until};
 

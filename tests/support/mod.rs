@@ -21,6 +21,7 @@ pub mod operator;
 pub mod page;
 pub mod peer;
 pub mod process;
+pub mod python;
 pub mod quota;
 pub mod requests;
 pub mod schema;

@@ -93,10 +93,3 @@ pub fn built_by_go(folder: &Path, name: &str) -> Result<PathBuf, Unavailable> {
     complete(Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(folder))?;
     Ok(program)
 }
-
-/// Installs the Python packages that the folder's requirements.txt pins, and says where their interpreter is.
-pub fn python_of(folder: &Path) -> Result<PathBuf, Unavailable> {
-    let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
-    complete(Command::new("sh").args(["-c", install]).current_dir(folder))?;
-    Ok(folder.join(".venv/bin/python"))
-}
