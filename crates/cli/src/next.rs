@@ -27,6 +27,8 @@ const CONNECT_TIMEOUT_NS: u64 = 10 * SECOND_NS;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The longest duration that is proposed to get enough samples.
 const DURATION_S_MAX: f64 = 600.0;
+/// Samples from which the time for more can be told: two that were late would ask for minutes.
+const SAMPLES_MIN: u64 = 20;
 /// Clients above which more are nothing to type without a thought: a process here has 20,000 files.
 const CLIENTS_MAX: u64 = 10_000;
 /// The share of what a closed loop reached that an open one can be expected to hold.
@@ -455,8 +457,8 @@ fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(Line::of(run)?.with_clients(clients / 2)?.to("try_fewer", "try half as many:"))
 }
 
-/// Proposes a run with as many samples as are needed, and a fifth more for late ones. A longer time brings
-/// more messages, but no more handshakes.
+/// Proposes a run with as many samples as are needed, and a fifth more for late ones; of usual length where
+/// there were too few to tell. A longer time brings more messages, but no more handshakes.
 fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_longer_anyway = matches!(cause(run), Some(Cause::TooBrief { .. }));
     let has_messages = run.scenario.facts().has_messages;
@@ -464,11 +466,16 @@ fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_longer_anyway = is_longer_anyway || require_history(run, conclusion).is_some();
     let has_more = has_messages && conclusion.status() == Status::Passed && !is_longer_anyway;
     let step = heaviest_kept(run).filter(|_| has_more)?;
-    let lacks = run.verdict.trust.iter().find_map(|caveat| match caveat.low {
-        Caveat::Samples { samples, needed, .. } => Some(needed as f64 / samples.max(1) as f64),
+    let (samples, needed) = run.verdict.trust.iter().find_map(|caveat| match caveat.low {
+        Caveat::Samples { samples, needed, .. } => Some((samples, needed)),
         _ => None,
     })?;
-    let seconds = (step.duration_ns as f64 / 1e9 * lacks * 1.2).ceil();
+    let took_s = step.duration_ns as f64 / 1e9;
+    let seconds = if samples < SAMPLES_MIN && took_s < DURATION_S {
+        DURATION_S
+    } else {
+        (took_s * needed as f64 / samples.max(1) as f64 * 1.2).ceil()
+    };
     let line = Line::of(run).filter(|_| seconds <= DURATION_S_MAX)?;
     let what = "measure for long enough to trust the percentiles:";
     Some(for_seconds(line, step, seconds)?.to("take_more_samples", what))

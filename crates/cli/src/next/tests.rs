@@ -258,6 +258,21 @@ fn few_samples_are_followed_by_a_longer_run() {
 }
 
 #[test]
+fn two_samples_are_no_measure_of_time() {
+    let after = |took_ns, samples| {
+        let took = |step: &mut Step| step.duration_ns = took_ns;
+        let mut run = run("throng broadcast ws://h/ --clients 1 -d 110ms", took);
+        run.verdict.trust.push(Caveat::Samples { quantile: Quantile(0.99), samples, needed: 1_000 }.into());
+        proposed(&run).1
+    };
+    let of = |seconds: &str| format!("throng broadcast ws://h/ --clients 1 --duration {seconds}");
+    assert_eq!(after(110_000_000, 2), of("10s"));
+    assert_eq!(after(110_000_000, 100), of("2s"));
+    // As long as a usual run: another one would bring no more.
+    assert!(!after(10_000_000_000, 2).contains("10s"));
+}
+
+#[test]
 fn capacity_is_confirmed_or_looked_for_further_up() {
     let mut run = run("throng echo ws://h/ --search --initial-clients 50 --step-size 50", |_| {});
     let found = Capacity {
