@@ -2,9 +2,12 @@
 //! type. clap's own take up to six lines.
 
 use std::error::Error as _;
+use std::net::SocketAddr;
 
 use clap::Command;
 use clap::error::{ContextKind, Error, ErrorKind};
+
+use crate::stand_in;
 
 /// A tip for a conflict of flags, where users of other tools mean something else by one of them.
 struct Tip {
@@ -47,12 +50,13 @@ pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String
     let named = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let flag = flag(&named(ContextKind::InvalidArg));
     let value = named(ContextKind::InvalidValue);
-    let verb = words.get(1).and_then(|verb| command.find_subcommand(verb));
-    let of = verb.map_or_else(|| "throng".to_owned(), |verb| format!("throng {}", verb.get_name()));
+    let verb = verb(words, command);
+    let of = verb.get_bin_name().unwrap_or("throng");
     let all = format!("all flags: {of} --help");
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            let meant = verb.and_then(|verb| ours(verb, &flag)).map(str::to_owned);
+            let meant = ours(&verb, &flag).map(str::to_owned).or_else(|| elsewhere(&verb, &flag, words));
+            // clap's own is the flag whose name looks most like it.
             let meant =
                 meant.or_else(|| Some(named(ContextKind::SuggestedArg)).filter(|arg| !arg.is_empty()));
             let meant = meant.map(|meant| format!("{}; ", did_you_mean(&meant))).unwrap_or_default();
@@ -108,6 +112,33 @@ fn ours(verb: &Command, flag: &str) -> Option<&'static str> {
     verb.get_arguments().any(is_ours).then_some(foreign.ours)
 }
 
+/// The verb's own way to what an argument means that it does not have: verbs differ in how they take a format,
+/// and an address stands for a flag elsewhere.
+fn elsewhere(verb: &Command, unknown: &str, words: &[String]) -> Option<String> {
+    let flag = |long: &str| verb.get_arguments().find(|argument| argument.get_long() == Some(long));
+    if unknown.parse::<SocketAddr>().is_ok() {
+        return flag("listen").map(|_| format!("--listen {unknown}"));
+    }
+    if ["--format", "-f"].contains(&unknown) {
+        let format = *stand_in::formats(words.iter().map(String::as_str)).first()?;
+        return flag(format).map(|_| format!("--{format}"));
+    }
+    let format = unknown.strip_prefix("--")?;
+    let known = flag("format")?.get_possible_values();
+    known.iter().any(|value| value.get_name() == format).then(|| format!("--format {format}"))
+}
+
+/// The command that the words name, with its full name: `throng runs show`.
+fn verb(words: &[String], program: &Command) -> Command {
+    let mut command = program.clone();
+    command.build();
+    for word in words.iter().skip(1) {
+        let Some(verb) = command.find_subcommand(word).cloned() else { break };
+        command = verb;
+    }
+    command
+}
+
 fn did_you_mean(known: &str) -> String {
     format!("did you mean {known}?")
 }
@@ -152,6 +183,27 @@ mod tests {
             let text = of(line);
             assert_eq!(text.contains("--clients"), tip.is_some(), "{line}: {text}");
             assert!(tip.is_none_or(|tip| text.ends_with(tip)), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn formats_and_addresses_find_their_flags() {
+        for (line, meant, verb) in [
+            ("throng echo ws://h/ --rate 10 --json", "--format json?", "throng echo"),
+            ("throng runs show last --json", "--format json?", "throng runs show"),
+            ("throng compare a b --csv", "--format csv?", "throng compare"),
+            ("throng report last --format junit", " --junit?", "throng report"),
+            ("throng report last -fjson", " --json?", "throng report"),
+            ("throng serve 127.0.0.1:9777", "--listen 127.0.0.1:9777?", "throng serve"),
+        ] {
+            let text = of(line);
+            assert!(text.contains(meant) && text.ends_with(&format!("{verb} --help")), "{line}: {text}");
+        }
+        // What no verb means has clap's own tip at most.
+        for line in
+            ["throng echo ws://h/ --bogus", "throng calibrate --format json", "throng idle 127.0.0.1:1 x"]
+        {
+            assert!(!of(line).contains("--format") && !of(line).contains("--listen"), "{line}");
         }
     }
 

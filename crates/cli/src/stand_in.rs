@@ -8,12 +8,18 @@ use crate::secrets;
 
 /// Short flags without a value, which may stand before another in one word.
 const SWITCHES: [char; 3] = ['q', 'v', 'y'];
-/// Set while standard output is to be JSON (`--format json`), and nothing is on it yet.
+/// Set while standard output is to be JSON (`--format json`, `report --json`), and nothing is on it yet.
 static LACKS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// Reads from a command line, be it one that clap refuses, whether it asks for JSON.
-pub(crate) fn begin<'a>(words: impl IntoIterator<Item = &'a str>) {
-    LACKS_JSON.store(formats(words).contains(&"json"), Ordering::Relaxed);
+pub(crate) fn begin<'a>(words: impl IntoIterator<Item = &'a str> + Clone) {
+    LACKS_JSON.store(asks_for_json(words), Ordering::Relaxed);
+}
+
+/// Returns whether a command line has a format that is JSON, or the flag that `report` has in its place.
+fn asks_for_json<'a>(words: impl IntoIterator<Item = &'a str> + Clone) -> bool {
+    let has_flag = words.clone().into_iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    has_flag || formats(words).contains(&"json")
 }
 
 /// The formats that a command line asks for, in every spelling that clap takes.
@@ -76,5 +82,8 @@ mod tests {
             assert!(formats(words.split(' ')).is_empty(), "{words}");
         }
         assert_eq!(formats(["-f"]), [""]);
+        for (words, is_json) in [("report last --json", true), ("x -f json", true), ("x -- --json", false)] {
+            assert_eq!(asks_for_json(words.split(' ')), is_json, "{words}");
+        }
     }
 }
