@@ -139,8 +139,9 @@ fn incomparable_runs_are_said() {
     let repeated = compare(&[&format!("{file},{file},{file}"), &other, "--format", "json"]);
     assert_eq!(repeated.json()["a"].as_array().unwrap().len(), 1, "{repeated}");
     let notes = repeated.json()["notes"].as_array().unwrap().clone();
-    let is_of_a = |note: &Value| note.as_str().is_some_and(|note| note.starts_with("A "));
-    assert!(notes.len() == 2 && notes.iter().any(is_of_a), "one run a side, named three times\n{repeated}");
+    let note = |key: &str| notes.iter().find(|note| note["key"] == key).unwrap_or(&Value::Null);
+    assert_eq!((notes.len(), &note("note.named_again")["side"]), (2, &"A".into()), "{repeated}");
+    assert_eq!(note("note.few_runs")["runs"], 1, "{repeated}");
     let idle = dir.path().join("idle.json");
     let text =
         std::fs::read_to_string(&file).unwrap().replace("\"scenario\":\"echo\"", "\"scenario\":\"idle\"");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use results::finding::{Cause, Caveat, Finding, Loss};
+use results::finding::{Cause, Caveat, Finding, Loss, Note};
 
 use crate::root;
 
@@ -14,8 +14,9 @@ const HEAD: &str = "\
 
 A *finding* is a conclusion about a step or a run. It has a key that stays the same, numbers, and a
 sentence. Results files carry all three (`docs/results.schema.json`): the cause of a bottleneck,
-the caveats of a step and of a run, and what was lost. Programs compare keys and numbers, since
-sentences may be reworded. The numbers below are examples; `make findings` writes this page.
+the caveats of a step and of a run, and what was lost; `throng compare --format json` has notes.
+Programs compare keys and numbers, since sentences may be reworded. The numbers below are examples;
+`make findings` writes this page.
 ";
 
 fn table<F: Finding>(title: &str, examples: &[F]) -> String {
@@ -34,6 +35,7 @@ fn page() -> String {
         table("What held a step back", &Cause::examples()),
         table("Caveats: what weakens the numbers", &Caveat::examples()),
         table("Losses: what was lost, wrong or late", &Loss::examples()),
+        table("Notes: what to know of a comparison", &Note::examples()),
     ];
     HEAD.to_owned() + &tables.concat()
 }

@@ -3,6 +3,7 @@
 use results::Run;
 use results::Unit;
 use results::compare::{Comparison, Row};
+use results::finding::{Finding, Note};
 use serde_json::json;
 use stats::compare::{COMPARISON_CONFIDENCE, Change, REPEATS_MAX, ToTell};
 
@@ -45,15 +46,15 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
                 "b": ids(b),
                 "confidence": COMPARISON_CONFIDENCE,
                 "figures": table.objects(),
-                "notes": found.notes,
+                "notes": found.notes.iter().map(Finding::object).collect::<Vec<_>>(),
             });
             format!("{whole:#}\n")
         }
         TableFormat::Text | TableFormat::Markdown => {
-            let note = |note: &String| match format {
-                TableFormat::Markdown => format!("- {}\n", results::columns::escape(note)),
+            let note = |note: &Note| match format {
+                TableFormat::Markdown => format!("- {}\n", results::columns::escape(&note.to_string())),
                 // Notes have names in them that servers and files have given.
-                _ => format!("note  {}\n", format::printable(note)),
+                _ => format!("note  {}\n", format::printable(&note.to_string())),
             };
             let unclear = unclear(found).map(|why| match format {
                 TableFormat::Markdown => format!("- **?** {}\n", results::columns::escape(&why)),
@@ -210,7 +211,7 @@ mod tests {
             Row { at_least: [false, true], ..row("recovery.p99", Unit::Ms, &[900.0], &[5_000.0]) },
             row("server.rss", Unit::Bytes, &[5e6], &[4e6]),
         ];
-        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()] }
+        Comparison { rows, notes: vec![Note::Differs { what: "CPU".into(), values: "i5 | i7".into() }] }
     }
 
     fn rendered(found: &Comparison, format: TableFormat) -> String {
@@ -324,7 +325,12 @@ mod tests {
             }
           ],
           "notes": [
-            "the CPU differs: i5 | i7"
+            {
+              "key": "note.differs",
+              "text": "the CPU differs: i5 | i7",
+              "values": "i5 | i7",
+              "what": "CPU"
+            }
           ]
         }
         "#);

@@ -10,7 +10,7 @@ use stats::Timed;
 use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
 use crate::conclusion::{self, Status};
-use crate::format::counted;
+use crate::finding::Note;
 use crate::judgement::{Bottleneck, Unit};
 use crate::limit::{Figure, Gauge, Part, Statistic};
 use crate::rates::Rate;
@@ -69,14 +69,12 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     // Levels of A are counted above, with those of them that A did not finish.
     alone += levels(b).into_iter().filter(|level| !levels(a).contains(level)).count() as u64;
     if alone > 0 {
-        let (levels, were) = (counted(alone, "level"), if alone == 1 { "was" } else { "were" });
-        comparison.notes.push(format!("{levels} {were} measured on one side only and left out"));
+        comparison.notes.push(Note::OneSide { levels: alone });
     }
-    if a.len().min(b.len()) < REPEATS_MIN as usize {
-        comparison.notes.push(format!(
-            "{} not show how much runs of one server vary: take {REPEATS_MIN} or more a side, in turns",
-            if a.len().min(b.len()) == 1 { "one run a side does" } else { "two runs a side do" }
-        ));
+    let runs = a.len().min(b.len()) as u64;
+    let needed = u64::from(REPEATS_MIN);
+    if runs < needed {
+        comparison.notes.push(Note::FewRuns { runs, needed });
     }
     comparison
 }
@@ -226,45 +224,47 @@ fn in_series(timed: Timed, figure: Figure) -> Option<fn(&Second, u64) -> Option<
 }
 
 /// Caveats of comparing these runs.
-fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(a: &[Run], b: &[Run]) -> Vec<Note> {
     let runs = || a.iter().chain(b);
-    let mut differs = |what: &str, of: &dyn Fn(&Run) -> Option<String>| {
+    let differs = |what: &str, of: &dyn Fn(&Run) -> Option<String>| {
         let mut values: Vec<String> = runs().filter_map(of).collect();
         values.sort();
         values.dedup();
-        if values.len() > 1 {
-            notes.push(format!("{what} differs: {}", values.join("; ")));
-        }
+        (values.len() > 1).then(|| Note::Differs { what: what.to_owned(), values: values.join("; ") })
     };
-    differs("the CPU", &|run| run.environment.cpu.clone());
-    differs("the kernel", &|run| run.environment.kernel.clone());
-    differs("the version of throng", &|run| Some(run.throng.clone()));
-    differs("the protocol", &|run| Some(run.dialect.clone()));
-    notes.extend(settings::differ(a, b));
-    for (side, name) in [(a, "A"), (b, "B")] {
-        // A search breaks limits on purpose.
-        let is_broken = |run: &&Run| run.steps.iter().any(has_failed) && !conclusion::breaks_on_purpose(run);
-        let (n, of) = (side.iter().filter(is_broken).count(), side.len());
-        if let Some(run) = side.iter().find(is_broken) {
-            let conclusion = conclusion::conclude(run);
-            // Of a walk that held its first steps, it is a later one.
-            let failure = match conclusion.how_much.status {
-                Status::Passed => conclusion.breaks,
-                _ => conclusion.how_much,
-            };
-            let which = if of == 1 { name.to_owned() } else { format!("{n} of {of} runs of {name}") };
-            notes.push(format!("{which} did not hold the load, and latencies are of what came: {failure}"));
-        }
-    }
-    let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count();
+    let differing = [
+        differs("CPU", &|run| run.environment.cpu.clone()),
+        differs("kernel", &|run| run.environment.kernel.clone()),
+        differs("version of throng", &|run| Some(run.throng.clone())),
+        differs("protocol", &|run| Some(run.dialect.clone())),
+        settings::differ(a, b),
+        not_held("A", a),
+        not_held("B", b),
+    ];
+    let mut notes: Vec<Note> = differing.into_iter().flatten().collect();
+    let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count() as u64;
     if doubtful > 0 {
-        notes.push(format!(
-            "{doubtful} of {} runs have caveats: throng runs show ID lists them",
-            runs().count()
-        ));
+        notes.push(Note::Caveats { runs: doubtful, of: runs().count() as u64 });
     }
     notes
+}
+
+/// The note on a side with runs that did not hold their load.
+fn not_held(name: &str, side: &[Run]) -> Option<Note> {
+    // A search breaks limits on purpose.
+    let is_broken = |run: &&Run| run.steps.iter().any(has_failed) && !conclusion::breaks_on_purpose(run);
+    let conclusion = conclusion::conclude(side.iter().find(is_broken)?);
+    // Of a walk that held its first steps, it is a later one.
+    let failure = match conclusion.how_much.status {
+        Status::Passed => conclusion.breaks,
+        _ => conclusion.how_much,
+    };
+    Some(Note::LoadNotHeld {
+        side: name.to_owned(),
+        runs: side.iter().filter(is_broken).count() as u64,
+        of: side.len() as u64,
+        failure: failure.to_string(),
+    })
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ fn comparison(page: &Page<'_>) -> Option<ComparisonView> {
         unclear: crate::comparison::unclear(&found),
         columns: table.titles().collect(),
         rows: table.shown().collect(),
-        notes: found.notes,
+        notes: found.notes.iter().map(ToString::to_string).collect(),
     })
 }
 

@@ -3,7 +3,7 @@
 use stats::compare::{self, Better, Change, REPEATS_MIN, ToTell};
 use stats::{Count, Interval, Timed};
 
-use crate::finding::Caveat;
+use crate::finding::{Caveat, Note};
 use crate::judgement::Unit;
 use crate::limit::{Counted, Figure, Gauge, Part, Statistic};
 use crate::rates::Rate;
@@ -87,8 +87,8 @@ impl Row {
 pub struct Comparison {
     /// In the order of the levels of A.
     pub rows: Vec<Row>,
-    /// Notes for the reader, as plain sentences.
-    pub notes: Vec<String>,
+    /// Notes on the runs, to read before their difference is believed.
+    pub notes: Vec<Note>,
 }
 
 /// Quantiles that are compared of everything timed.

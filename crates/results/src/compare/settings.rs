@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::finding::Note;
 use crate::run::Run;
 
 /// Flags that change nothing of what is asked of a server.
@@ -43,15 +44,15 @@ pub const OWN_FLAGS: [&str; 33] = [
 /// The text in place of a secret: two command lines may have been recorded with different keys.
 const HIDDEN: &str = "***";
 
-/// The settings that differ, in a sentence.
-pub(super) fn differ(a: &[Run], b: &[Run]) -> Option<String> {
+/// The note on settings that differ.
+pub(super) fn differ(a: &[Run], b: &[Run]) -> Option<Note> {
     let (of_a, of_b) = (all_asked(a), all_asked(b));
-    let only = |name: &str, one: &BTreeSet<String>, other: &BTreeSet<String>| {
+    let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
         let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
-        (!only.is_empty()).then(|| format!("{name} has {}", only.join(" ")))
+        (!only.is_empty()).then(|| only.join(" "))
     };
-    let parts: Vec<String> = only("A", &of_a, &of_b).into_iter().chain(only("B", &of_b, &of_a)).collect();
-    (!parts.is_empty()).then(|| format!("the command lines differ: {}", parts.join(", ")))
+    let (only_a, only_b) = (only(&of_a, &of_b), only(&of_b, &of_a));
+    (only_a.is_some() || only_b.is_some()).then_some(Note::CommandLines { only_a, only_b })
 }
 
 fn all_asked(side: &[Run]) -> BTreeSet<String> {
@@ -105,8 +106,9 @@ mod tests {
         let b = run(
             "/bin/throng echo localhost/ws --stream b --clients 100 -c 100 --origin http://b.example -q --token ***cd34",
         );
-        let said = differ(from_ref(&a), from_ref(&b)).unwrap();
-        assert_eq!(said, "the command lines differ: A has -c 1, B has --origin http://b.example -c 100");
+        let said = differ(from_ref(&a), from_ref(&b));
+        let (only_a, only_b) = (Some("-c 1".into()), Some("--origin http://b.example -c 100".into()));
+        assert_eq!(said, Some(Note::CommandLines { only_a, only_b }));
         assert_eq!(differ(&[a.clone(), b.clone()], &[b, a.clone()]), None, "both sides have both");
         assert_eq!(differ(from_ref(&a), from_ref(&a)), None);
     }

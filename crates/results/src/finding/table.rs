@@ -25,6 +25,14 @@ pub trait Finding: Sized + std::fmt::Display {
         self.key().to_owned() + &numbers.collect::<String>()
     }
 
+    /// The finding in a program's output: its key, its numbers, and its sentence as `text`.
+    fn object(&self) -> Value {
+        let mut object = self.numbers();
+        object.insert("key".to_owned(), self.key().into());
+        object.insert("text".to_owned(), self.to_string().into());
+        Value::Object(object)
+    }
+
     /// Returns whether both differ in nothing but their numbers.
     fn is_alike(&self, other: &Self) -> bool;
 

@@ -10,11 +10,12 @@ use crate::judgement::Bottleneck;
 
 #[test]
 fn keys_are_unique_and_name_their_kind() {
-    let keys: Vec<&str> = [Cause::KEYS, Caveat::KEYS, Loss::KEYS].concat();
+    let keys: Vec<&str> = [Cause::KEYS, Caveat::KEYS, Loss::KEYS, Note::KEYS].concat();
     assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());
     assert!(Cause::KEYS.iter().all(|key| Bottleneck::of_key(key).is_some()));
     assert!(Caveat::KEYS.iter().all(|key| key.starts_with("caveat.")));
     assert!(Loss::KEYS.iter().all(|key| key.starts_with("loss.")));
+    assert!(Note::KEYS.iter().all(|key| key.starts_with("note.")));
 }
 
 fn read_back<F: Finding + PartialEq>(findings: &[F]) {
@@ -29,6 +30,7 @@ fn findings_are_key_and_numbers() {
     read_back(&Cause::examples());
     read_back(&Caveat::examples());
     read_back(&Loss::examples());
+    read_back(&Note::examples());
     assert_eq!(Cause::read("server.of_tomorrow", &Map::new()), None);
     assert_eq!(Cause::read("server.ended", &Map::new()), None);
 }
@@ -68,8 +70,12 @@ fn behind_one<F: Finding>(examples: Vec<F>) -> Vec<String> {
 
 #[test]
 fn one_of_anything_is_singular() {
-    let plural =
-        [behind_one(Cause::examples()), behind_one(Caveat::examples()), behind_one(Loss::examples())];
+    let plural = [
+        behind_one(Cause::examples()),
+        behind_one(Caveat::examples()),
+        behind_one(Loss::examples()),
+        behind_one(Note::examples()),
+    ];
     assert_eq!(plural.concat(), Vec::<String>::new());
     let missing = |what: &str| Loss::Missing { missing: 1, of: 1, what: what.into(), unpublished: None };
     assert!(missing("copies").to_string().starts_with("the one copy"));

@@ -1,21 +1,22 @@
 //! The runs that are held against each other: each once, and on one side only.
 
 use results::Run;
+use results::finding::Note;
 
 use crate::exit::Failure;
 
-/// Leaves each run of both sides in its first place; what is to be said of those that were named again: a run
+/// Leaves each run of both sides in its first place, and returns notes on those that were named again: a run
 /// is no repeat of itself.
 ///
 /// # Errors
 /// A run is on both sides.
-pub(super) fn tell_apart(a: &mut Vec<Run>, b: &mut Vec<Run>) -> Result<Vec<String>, Failure> {
+pub(super) fn tell_apart(a: &mut Vec<Run>, b: &mut Vec<Run>) -> Result<Vec<Note>, Failure> {
     if let Some(run) = a.iter().find(|run| b.iter().any(|other| other.id == run.id)) {
         return Err(Failure::usage("A B", format!("{} is on both sides, and it differs in nothing", run.id)));
     }
     let notes = [("A", a), ("B", b)].into_iter().flat_map(|(name, side)| {
         let again = each_once(side);
-        again.into_iter().map(move |id| format!("{name} names {id} more than once: it counts as one run"))
+        again.into_iter().map(move |run| Note::NamedAgain { side: name.to_owned(), run })
     });
     Ok(notes.collect())
 }
@@ -46,8 +47,7 @@ mod tests {
     fn a_run_is_no_repeat_of_itself() {
         let (mut a, mut b) = (side(&["1", "2", "1", "1"]), side(&["3"]));
         let notes = tell_apart(&mut a, &mut b).unwrap();
-        let [note] = &notes[..] else { panic!("{notes:?}") };
-        assert!(note.starts_with("A ") && note.contains(" 1 "), "{note}");
+        assert_eq!(notes, [Note::NamedAgain { side: "A".into(), run: "1".into() }]);
         assert_eq!((a, b), (side(&["1", "2"]), side(&["3"])));
     }
 
