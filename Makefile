@@ -125,10 +125,11 @@ bench-fleet:
 fuzz-check:
 	fuzz/run.py --same 5
 
-# An hour of CPU for each: half a working day on two CPUs. FUZZ_SECONDS=600 is shorter; TARGETS=ws_client runs that one.
+# An hour of CPU for each: half a working day on two CPUs; one that was interrupted goes on. FUZZ_SECONDS=600 is shorter;
+# TARGETS=ws_client runs that one.
 FUZZ_SECONDS ?= 3600
 fuzz:
-	fuzz/run.py $(FUZZ_SECONDS) $(TARGETS)
+	fuzz/run.py --total $(FUZZ_SECONDS) $(TARGETS)
 
 # What the program is made of, as CycloneDX: crates with their checksums and licences, and what is bundled into the pages.
 sbom:

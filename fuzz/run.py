@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Builds the fuzz targets once, with a stable compiler, and runs each for a while.
 
-usage: fuzz/run.py [--same] SECONDS [TARGET...]
+usage: fuzz/run.py [--same | --total] SECONDS [TARGET...]
        fuzz/run.py --keep [TARGET...]
 
 What cargo-fuzz does beside this needs a nightly compiler: the address sanitizer, which code without `unsafe` has no use
 for. libfuzzer-sys brings libFuzzer itself, and rustc's own flags have the code count its branches. Each target starts
 from the inputs kept in corpus/TARGET and leaves what it learns in target/corpus/TARGET; an input that fails is left in
-artifacts/TARGET, and is to become a unit test. --keep makes corpus/TARGET anew of the shortest inputs that were learnt.
-With --same, nothing that was learnt is used and the seed is the same each time, so that what fails is a change's fault
-and not chance's.
+artifacts/TARGET, and is to become a unit test. --keep makes corpus/TARGET anew of the fewest inputs that were learnt
+and see every branch that all of them see. With --same, nothing that was learnt is used and the seed is the same each
+time, so that what fails is a change's fault and not chance's. With --total, SECONDS count from a target's first run
+on: target/ledger/TARGET.json has those that are done, and one that was interrupted goes on. Remove it to begin anew.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -41,9 +43,12 @@ INPUT_SECONDS_MAX = 10
 # Beyond the seconds asked for: reading the corpus, and writing down what failed.
 GRACE_SECONDS = 120
 LINES_OF_A_FAILURE = 30
-# So much is kept of each target: enough to begin with, and little to look at.
-KEPT_MAX = 16
-KEPT_BYTES_MAX = 256
+# An interrupted run loses at most this.
+SLICE_SECONDS = 60
+
+
+class Failed(Exception):
+    """A target that did not run to its end, in a line or several."""
 
 
 def target_directory():
@@ -63,7 +68,7 @@ def build():
 
 
 def run(program, seconds, is_same):
-    """How it went, in a line, and whether well."""
+    """What a target has done in these seconds: seconds, inputs, and branches seen."""
     name = program.name
     learnt, artifacts = target_directory() / ("same" if is_same else "corpus") / name, HERE / "artifacts" / name
     if is_same:
@@ -81,57 +86,97 @@ def run(program, seconds, is_same):
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + GRACE_SECONDS
         )
     except subprocess.TimeoutExpired:
-        return f"{name}: did not end within {seconds + GRACE_SECONDS} s", False
+        raise Failed(f"{name}: did not end within {seconds + GRACE_SECONDS} s") from None
     said = done.stdout.decode(errors="replace")
     if done.returncode != 0:
         tail = "\n".join(said.splitlines()[-LINES_OF_A_FAILURE:])
-        return f"{name}: FAILED ({done.returncode}); the input is in {artifacts}\n{tail}", False
+        raise Failed(f"{name}: FAILED ({done.returncode}); the input is in {artifacts}\n{tail}")
     runs = re.search(r"number_of_executed_units:\s*(\d+)", said)
     covered = re.findall(r"cov: (\d+)", said)
-    if not runs or not covered:
-        return f"{name}: ran, but libFuzzer said nothing of it", False
-    inputs = f"{int(runs[1]):,} inputs in {time.monotonic() - start:.0f} s"
-    return f"{name}: {inputs}, {int(covered[-1]):,} branches seen", int(runs[1]) > 0
+    if not runs or not covered or not int(runs[1]):
+        raise Failed(f"{name}: ran, but libFuzzer said nothing of it")
+    return {"seconds": time.monotonic() - start, "inputs": int(runs[1]), "branches": int(covered[-1])}
+
+
+def ledger(name):
+    """The file of what a target has done altogether."""
+    return target_directory() / "ledger" / f"{name}.json"
+
+
+def go_on(program, seconds):
+    """Runs a target until its ledger has these seconds; what the ledger has then."""
+    path = ledger(program.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    total = json.loads(path.read_text()) if path.exists() else {"seconds": 0, "inputs": 0, "branches": 0}
+    while total["seconds"] < seconds:
+        # Counted as they were asked for: what a start takes beside that is no fuzzing.
+        piece = min(SLICE_SECONDS, seconds - total["seconds"])
+        done = run(program, piece, False)
+        total = {
+            "seconds": total["seconds"] + piece,
+            "inputs": total["inputs"] + done["inputs"],
+            "branches": max(total["branches"], done["branches"]),
+        }
+        beside = path.with_suffix(".part")
+        beside.write_text(json.dumps(total) + "\n")
+        beside.replace(path)
+    return total
+
+
+def line_of(name, done):
+    return f"{name}: {done['inputs']:,} inputs in {done['seconds']:.0f} s, {done['branches']:,} branches seen"
+
+
+def branches(program, *directories):
+    """The number of branches that the inputs in these directories see."""
+    command = [program, "-runs=0", f"-max_len={INPUT_BYTES_MAX}", *directories]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return int(re.findall(r"cov: (\d+)", done.stdout.decode(errors="replace"))[-1])
 
 
 def keep(program):
     """Makes the corpus of a target anew."""
-    sources = [target_directory() / "corpus" / program.name, HERE / "corpus" / program.name]
+    kept = HERE / "corpus" / program.name
+    sources = [path for path in [target_directory() / "corpus" / program.name, kept] if path.is_dir()]
     with tempfile.TemporaryDirectory() as merged:
-        command = [program, "-merge=1", f"-max_len={KEPT_BYTES_MAX}", merged]
-        command += [source for source in sources if source.is_dir()]
+        # From the shortest on, each that sees a branch that none before it has seen; how often does not count.
+        command = [program, "-merge=1", "-use_counters=0", f"-max_len={INPUT_BYTES_MAX}", merged, *sources]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        inputs = sorted(pathlib.Path(merged).iterdir(), key=lambda path: (path.stat().st_size, path.name))
-        shutil.rmtree(sources[1], ignore_errors=True)
-        sources[1].mkdir(parents=True)
-        # From the shortest to the longest, but not all of the shortest.
-        chosen = inputs[:: max(1, -(-len(inputs) // KEPT_MAX))]
-        for path in chosen:
-            shutil.copy(path, sources[1])
-    print(f"fuzz: {program.name}: {len(chosen)} inputs kept of {len(inputs)}", flush=True)
+        seen, still = branches(program, *sources), branches(program, merged)
+        if still < seen:
+            raise Failed(f"{program.name}: the fewest inputs see {still:,} of {seen:,} branches; nothing is changed")
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(merged, kept)
+    print(f"fuzz: {program.name}: {len(list(kept.iterdir()))} inputs kept, {still:,} branches seen", flush=True)
 
 
 def main():
-    is_same = sys.argv[1:2] == ["--same"]
-    wanted, *chosen = sys.argv[2 if is_same else 1 :] or [""]
+    mode = sys.argv[1] if sys.argv[1:2] in (["--same"], ["--total"]) else None
+    wanted, *chosen = sys.argv[2 if mode else 1 :] or [""]
     if wanted != "--keep" and not wanted.isdecimal():
         sys.exit(__doc__)
     names = sorted(path.stem for path in (HERE / "fuzz_targets").glob("*.rs"))
     unknown = set(chosen) - set(names)
     if unknown:
         sys.exit(f"fuzz/run.py: no target {', '.join(sorted(unknown))}; there are {', '.join(names)}")
-    programs = build()
+    programs, well = build(), True
     if wanted == "--keep":
         for name in chosen or names:
             keep(programs / name)
         return
-    seconds, well = int(wanted), True
+
+    def fuzz(name):
+        seconds = int(wanted)
+        return go_on(programs / name, seconds) if mode == "--total" else run(programs / name, seconds, mode == "--same")
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        jobs = [pool.submit(run, programs / name, seconds, is_same) for name in chosen or names]
-        for job in jobs:
-            line, is_well = job.result()
-            print(f"fuzz: {line}", flush=True)
-            well &= is_well
+        jobs = {name: pool.submit(fuzz, name) for name in chosen or names}
+        for name, job in jobs.items():
+            try:
+                print(f"fuzz: {line_of(name, job.result())}", flush=True)
+            except Failed as failure:
+                print(f"fuzz: {failure}", flush=True)
+                well = False
     sys.exit(0 if well else 1)
 
 
