@@ -27,7 +27,7 @@ import tools
 from process import Cost, Failed, Process, free_port
 from run import ROOT, build_throng, cpus, machine, positive
 
-RUN_SIZES = (100, 200, 400)
+RUN_SIZES = (250, 500, 1_000)
 FILE_SIZES = (250, 500, 1_000)
 CELL_SIZES = (750, 1_500, 3_000)
 ROUNDS = 10
@@ -201,6 +201,9 @@ def main() -> int:
     print("|---|---|---|---|---|---|---|")
     for form in FORMS:
         print(row(form, runs[form.name]))
+    longest = {name: statistics.median(turn[-1].wall_s for turn in turns) for name, turns in runs.items()}
+    ratio = longest["run, in the store"] / longest["run, --no-store"]
+    print(f"\nA run of {RUN_SIZES[-1]:,} steps takes {ratio:.2f} times as long in the store as with --no-store.")
     print(f"\nA cell takes {bench.cell_bytes / 1e3:.1f} kB of its record: results file, log and line.")
     print(f"\nA recap of all records: {recap_s:.1f} s, {recap.peak_bytes / 1e6:.0f} MB at its peak.")
     return 0
