@@ -93,6 +93,7 @@ mod steps;
 mod streams;
 mod streams_over_websockets;
 mod stuck;
+mod target_session;
 mod target_walls;
 mod targets;
 mod tls;

@@ -1,5 +1,5 @@
 //! Namespaces of its own for a process and all that it starts: of mounts, in which almost nothing can be
-//! changed, and of processes, in which there are no others (namespaces(7)).
+//! changed, of processes, in which there are no others, and of shared memory (namespaces(7)).
 //!
 //! Landlock holds back what opens, makes and removes files, but not what changes only their attributes:
 //! chmod(2), chown(2), utimensat(2), setxattr(2). On a file system that is mounted read-only these fail, too.
@@ -14,6 +14,9 @@ use rustix::process::{Signal, WaitOptions, waitpid};
 use crate::rights;
 use crate::signals;
 use crate::sys;
+
+/// The folder of POSIX shared memory and semaphores (shm_overview(7), sem_overview(7)).
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// A mount namespace that the calling process has to itself: no other process sees what it mounts there.
 pub struct OwnMounts(());
@@ -52,6 +55,15 @@ impl OwnMounts {
         }
         folders.into_iter().try_for_each(|folder| sys::set_read_only(folder, false))?;
         Ok(true)
+    }
+
+    /// Gives the calling process shared memory, semaphores and message queues that no other process sees:
+    /// those of System V, and those of POSIX, whose folder is returned. `None` where the kernel refuses that.
+    pub fn hide_shared_memory(&self) -> Option<&'static Path> {
+        // Each alone: a kernel may have been built without namespaces for IPC, a container without a /dev/shm.
+        let _ = sys::unshare(libc::CLONE_NEWIPC);
+        let folder = Path::new(SHARED_MEMORY);
+        sys::mount_memory(folder).ok().map(|()| folder)
     }
 
     /// Continues in a child that is the first process of a PID namespace, with a `/proc` that shows no

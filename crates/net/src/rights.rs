@@ -1,9 +1,13 @@
-//! The rights of a process beyond others of its user (capabilities(7)), and which processes may look into it.
+//! The rights of a process beyond others of its user (capabilities(7)), its heritage (keys, descriptors), and
+//! which processes may look into it.
 
 use std::io;
 
+use rustix::io::Errno;
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use crate::sys;
 
 /// Capabilities that root needs to unpack archives, to become another user, and to end the processes that it
 /// has started as another user.
@@ -55,6 +59,19 @@ pub(crate) fn may_map(uid: u32) -> bool {
     uid != 0
         || rustix::thread::capabilities(None)
             .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SETFCAP))
+}
+
+/// Leaves the calling process without what its parents have left open, for all that it starts: descriptors,
+/// as of the user's terminal, and the session's keys.
+pub fn disinherit() -> io::Result<()> {
+    sys::close_on_exec()?;
+    match sys::join_new_keyring() {
+        // A kernel without keys, or a container that denies them to everything in it (Docker's seccomp filter).
+        Err(error) if [Some(Errno::NOSYS), Some(Errno::PERM)].contains(&Errno::from_io_error(&error)) => {
+            Ok(())
+        }
+        joined => joined,
+    }
 }
 
 /// Hides the memory and the environment of the calling process from others of its user (PR_SET_DUMPABLE).

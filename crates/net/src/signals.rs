@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+    Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal, setsid,
 };
 
 use crate::poll::Waker;
@@ -113,6 +113,13 @@ fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {
     // Read before the fork: the child of a parent that has ended meanwhile would take another process for it.
     let parent = getpid();
     sys::before_exec(command, move || die_with_parent(signal, Some(parent)))
+}
+
+/// Has the process that `command` will start lead a session, and in it a process group. A session has a
+/// terminal only if its leader opens one that is nobody's: the user's, in which `/dev/tty` and TIOCSTI would
+/// type, stays out of reach (setsid(2), ioctl_tty(2)).
+pub fn lead_session(command: &mut Command) -> &mut Command {
+    sys::before_exec(command, || Ok(setsid().map(drop)?))
 }
 
 /// Asks the kernel for this signal when the thread that started this process ends. To be called first thing.

@@ -179,6 +179,24 @@ pub(crate) fn inherited_fd(number: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
+/// Has all descriptors but the standard ones closed in what this process executes (close_range(2), Linux 5.11).
+pub(crate) fn close_on_exec() -> io::Result<()> {
+    let first: libc::c_uint = libc::STDERR_FILENO as libc::c_uint + 1;
+    // SAFETY: with this flag nothing is closed, so that every owner keeps an open descriptor.
+    let rc =
+        unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    check(rc as isize).map(drop)
+}
+
+/// Gives the calling process an empty session keyring, which it passes on (keyctl(2)).
+pub(crate) fn join_new_keyring() -> io::Result<()> {
+    // SAFETY: no name is given, so that the kernel reads no memory.
+    let rc = unsafe {
+        libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>())
+    };
+    check(rc as isize).map(drop)
+}
+
 /// Runs `handler` on `signal`; system calls that it interrupts are restarted where they can be.
 /// The handler must do only what is async-signal-safe.
 pub(crate) fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
@@ -227,6 +245,12 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
 pub(crate) fn mount_proc() -> io::Result<()> {
     let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     mount(None, Path::new("/proc"), Some(c"proc"), flags)
+}
+
+/// Mounts an empty file system in memory over a folder, in which every user may write.
+pub(crate) fn mount_memory(folder: &Path) -> io::Result<()> {
+    // Its mode is 1777, like that of every tmpfs that is given none (tmpfs(5)).
+    mount(None, folder, Some(c"tmpfs"), libc::MS_NOSUID | libc::MS_NODEV)
 }
 
 /// Keeps what is mounted from now on to this mount namespace.

@@ -297,7 +297,9 @@ fn start(
         sandbox.enter(mounts).map_err(naming("shutting it in"))?;
     }
     command.envs(brief.env.iter().cloned()).args(&brief.command[1..]).current_dir(&brief.folder);
-    command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
+    command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
+    net::rights::disinherit().map_err(naming("closing what it must not inherit"))?;
+    signals::lead_session(&mut command);
     let child = signals::end_with_parent(&mut command).spawn().map_err(|error| {
         // No process, memory or file for one: EAGAIN and ENOMEM of fork(2), EMFILE and ENFILE of pipe(2).
         let kind = ErrorKind::of(&error);

@@ -40,6 +40,7 @@ pub mod summary;
 mod surroundings;
 pub mod table;
 pub mod trust;
+mod visible;
 mod visit;
 
 pub use catalog::{SUITES_FOLDER, TargetCatalog, find_folder};

@@ -19,27 +19,22 @@ use net::namespaces::OwnMounts;
 use serde::{Deserialize, Serialize};
 
 use crate::surroundings;
+use crate::visible;
 
 /// The home, in the target's folder; what tools keep for the next time is in it.
 const HOME: &str = ".home";
 /// Folders of people's own files, besides the user's own home.
 const HOMES: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
 /// Folders of programs' own or passing files.
-const PASSING: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
+const PASSING: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// The parts of these that every program needs: how names are resolved.
 const RESOLVERS: [&str; 4] = ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd"];
-/// Devices that are no hardware.
-const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/shm",
-];
+/// Devices that are neither hardware nor a terminal, in which somebody may be typing.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// The folder of all devices.
+const ALL_DEVICES: &str = "/dev";
+/// Folders of configuration and state, in which files that not everybody may read are secrets.
+const SYSTEM: [&str; 2] = ["/etc", "/var"];
 /// The folders of toolchains, in the home of the user who installed them, and the variable by which they find
 /// it from another.
 const TOOLCHAINS: [(&str, &str); 10] = [
@@ -92,17 +87,20 @@ impl Sandbox {
         let users = env::home_dir().and_then(|path| path.canonicalize().ok());
         // Some containers have none.
         let users = users.filter(|path| path != Path::new("/"));
-        let mut hidden: Vec<PathBuf> = HOMES.iter().map(PathBuf::from).chain(users.clone()).collect();
+        let never = HOMES.iter().chain([&ALL_DEVICES]).map(PathBuf::from);
+        let credentials = surroundings::caches().flat_map(|cache| visible::private_files(&cache));
+        let mut hidden: Vec<PathBuf> = never.chain(users.clone()).chain(credentials).collect();
         let mut env = vec![text("HOME", &home)?];
         let mut writable = vec![folder.to_owned()];
         writable.extend(needs.writable.iter().map(|path| path.to_path_buf()));
+        writable.extend(DEVICES.iter().map(PathBuf::from));
         if !needs.packages {
             hidden.extend(PASSING.iter().map(PathBuf::from));
-            writable.extend(DEVICES.iter().map(PathBuf::from));
+            hidden.extend(SYSTEM.iter().flat_map(|folder| visible::private_places(folder.as_ref())));
             env.push(text("TMPDIR", &tmp)?);
         }
         // Walls only allow: to hide a folder is to allow all that is beside it.
-        let mut readable = places_beside(&hidden);
+        let mut readable = visible::places_beside(Path::new("/"), &hidden);
         if needs.packages {
             writable.append(&mut readable);
         }
@@ -147,12 +145,16 @@ impl Sandbox {
     /// Shuts the calling process in, with all that it starts, as far as the kernel has walls. It must have
     /// one thread only.
     pub(crate) fn enter(&self, mounts: Option<OwnMounts>) -> io::Result<()> {
+        let mut writable = self.writable.clone();
         // Mounts first: within the walls nobody mounts, and without capabilities neither.
-        if let Some(mounts) = mounts.filter(|_| !self.uses_packages) {
-            mounts.freeze_but(&self.writable)?;
+        if let Some(mounts) = mounts {
+            writable.extend(mounts.hide_shared_memory().map(Path::to_owned));
+            if !self.uses_packages {
+                mounts.freeze_but(&writable)?;
+            }
         }
         // After the mounts are frozen, which would not be allowed within.
-        net::walls::enclose(&self.readable, &self.writable)?;
+        net::walls::enclose(&self.readable, &writable)?;
         match self.uses_packages {
             true => net::rights::drop_those_for_processes()?,
             false => net::rights::keep_those_of_installers()?,
@@ -194,7 +196,8 @@ impl Tools {
                     let cache = own.join(&name);
                     make(&cache)?;
                     tools.env.extend(text(&name, &cache));
-                    tools.folders.push(value.into());
+                    let cache = Path::new(&value);
+                    tools.folders.extend(visible::places_beside(cache, &visible::private_files(cache)));
                 }
                 // A variable that names a place means that place to be found; none means the home as a whole.
                 false if name != "TMPDIR" => {
@@ -254,30 +257,6 @@ fn options(home: &Path, tmp: &Path, for_builds: bool) -> io::Result<[(String, Op
     Ok([added("JAVA_TOOL_OPTIONS", for_builds, &java), added("GOFLAGS", true, "-buildvcs=false -modcacherw")])
 }
 
-/// All files and folders that are not hidden and in which nothing hidden is, as few as there can be.
-fn places_beside(hidden: &[PathBuf]) -> Vec<PathBuf> {
-    let mut places = Vec::new();
-    // What leads to them is followed, so they have to be what it leads to: some systems have a link at /home.
-    let hidden: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let mut folders = vec![PathBuf::from("/")];
-    while let Some(folder) = folders.pop() {
-        // What this user may not list, the programs that he starts cannot see either.
-        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            // A link gives what it leads to.
-            let Ok(real) = path.canonicalize() else { continue };
-            if hidden.iter().any(|hidden| real.starts_with(hidden)) {
-                continue;
-            }
-            if !hidden.iter().any(|hidden| hidden.starts_with(&real)) {
-                places.push(path);
-            } else if real == path {
-                folders.push(path);
-            }
-        }
-    }
-    places
-}
-
 fn text(name: &str, path: &Path) -> io::Result<(String, Option<String>)> {
     Ok((name.to_owned(), Some(utf8(path)?.to_owned())))
 }
@@ -288,22 +267,7 @@ fn utf8(path: &Path) -> io::Result<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
-
-    #[test]
-    fn links_hide_their_folders() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let [homes, link, beside] = ["homes", "link", "beside"].map(|name| root.join(name));
-        for made in [&homes, &beside] {
-            fs::create_dir(made).unwrap();
-        }
-        symlink(&homes, &link).unwrap();
-        let places = places_beside(&[link]);
-        assert!(places.contains(&beside) && !places.iter().any(|place| homes.starts_with(place)));
-    }
 
     #[test]
     fn paths_around_a_home_are_known() {

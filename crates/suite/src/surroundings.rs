@@ -5,6 +5,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Variables any program needs: where things are, in which language it talks, and how to reach the network.
@@ -133,6 +134,11 @@ pub(crate) fn kept() -> impl Iterator<Item = (String, OsString)> {
 /// The variables that are for installing and building alone.
 pub(crate) fn of_builds() -> impl Iterator<Item = (String, String)> {
     OF_BUILDS.into_iter().filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)))
+}
+
+/// The folders of tools' caches that the user's variables name.
+pub(crate) fn caches() -> impl Iterator<Item = PathBuf> {
+    kept().filter(|(name, _)| is_cache(name)).map(|(_, value)| value.into())
 }
 
 /// Returns whether the variable says where a tool keeps things.
