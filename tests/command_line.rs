@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use net::errors::ErrorKind;
+use rustix::fs::Mode;
 
 use crate::support::black_hole::BlackHole;
 use crate::support::cases::check_all;
@@ -481,5 +482,21 @@ fn a_file_that_is_cut_short_is_named() {
         assert_eq!(outcome.code, COULD_NOT_RUN, "{outcome}");
         assert!(outcome.stderr.contains("cut.json"), "{outcome}");
         assert!(outcome.stdout.is_empty(), "{outcome}");
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    let pipe = pipe.to_str().unwrap();
+    for (arguments, key, name) in [
+        (&["shootout", "--resume", pipe][..], "resume", pipe),
+        (&["shootout", "/dev/zero"], "suite", "regular"),
+        (&["compare", pipe, pipe], "run.irregular_file", pipe),
+    ] {
+        let outcome = run(throng([]).args(arguments).args(["--format", "json"]), RUN_MAX);
+        outcome.assert_failed(2, &format!("usage.{key}"), &[name]);
     }
 }

@@ -35,8 +35,15 @@ impl StoreArg {
     /// The run that is meant: a results file, or a run of the store by its id, the beginning of it, `@N` or
     /// `last`.
     pub(crate) fn run(&self, reference: &str) -> Result<Run, Failure> {
-        if Path::new(reference).is_file() {
-            return read_file(Path::new(reference));
+        let path = Path::new(reference);
+        match fs::metadata(path).map(|found| found.file_type()) {
+            Ok(kind) if kind.is_file() => return read_file(path),
+            // A folder may have the name of a run; a pipe or a device was named, and is not waited for.
+            Ok(kind) if !kind.is_dir() => {
+                let problem = format!("{reference} is not a regular file");
+                return Err(Failure::usage("RUN", problem).because("irregular_file"));
+            }
+            _ => {}
         }
         let store = self.open()?;
         store.find(reference).and_then(|id| store.load(&id)).map_err(failure)

@@ -383,6 +383,10 @@ impl Record {
 
 /// Holds the folder against all others who would write to it; nothing, where its filesystem has no locks.
 fn hold(folder: &Path) -> Result<Option<File>, RecordError> {
+    // A pipe in its place would be waited for, and no signal ends that: handlers restart the call.
+    if fs::metadata(folder).is_ok_and(|found| !found.is_dir()) {
+        return Err(io_error(folder, io::ErrorKind::NotADirectory.into()));
+    }
     let Ok(directory) = File::open(folder) else { return Ok(None) };
     match directory.try_lock() {
         Err(TryLockError::WouldBlock) => Err(RecordError::Busy(folder.display().to_string())),

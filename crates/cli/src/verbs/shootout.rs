@@ -337,7 +337,8 @@ impl Shootout {
         let carried = || (PathBuf::from(format!("{CARRIED}.toml")), QUICK.to_owned());
         let Some(name) = &self.suite else { return Ok(carried()) };
         let given = PathBuf::from(name);
-        let path = if given.extension().is_some_and(|ending| ending == "toml") {
+        let is_path = given.components().count() > 1 && given.exists();
+        let path = if is_path || given.extension().is_some_and(|ending| ending == "toml") {
             given
         } else {
             let found = installed::find_folder(suite::SUITES_FOLDER, &here);
