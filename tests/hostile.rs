@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::cases::check_all;
 use crate::support::hostile::{HostileServer, Peer};
-use crate::support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of};
+use crate::support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of, throng};
 use crate::support::websocket::{BINARY, CLOSE, PING, RSV1, TEXT, bomb, close_body, frame};
 
 const CLIENTS: u64 = 2;
@@ -203,6 +203,32 @@ fn messages_that_are_not_what_was_sent() {
     );
     each(Count("duplicate"), &[("twice", |p| p.upgrade().answer_all(|m| vec![m.to_vec(), m.to_vec()]))]);
     each(Count("corrupt"), &[("one digit changed", |p| p.upgrade().answer_all(|m| vec![damaged(m)]))]);
+}
+
+#[test]
+fn close_reasons_are_in_results() {
+    const REASON: &str = "token expired \u{202e}x";
+    let cases: &[Case] = &[
+        ("raw", |p| p.upgrade().frame(CLOSE, &close_body(4403, REASON)).hold()),
+        ("graphql", |p| {
+            let line = "Sec-WebSocket-Protocol: graphql-transport-ws";
+            p.upgrade_with(line).frame(CLOSE, &close_body(4403, REASON)).hold()
+        }),
+        ("sockjs", |p| {
+            p.upgrade().frame(TEXT, b"o").frame(TEXT, format!("c[4403,\"{REASON}\"]").as_bytes()).hold()
+        }),
+    ];
+    let name = |case: &Case| case.0.to_owned();
+    check_all(cases, name, |(protocol, treat)| {
+        let server = HostileServer::start(*treat);
+        let mut command = throng(["echo", &server.url(), "--protocol", protocol, "--clients=2"]);
+        let outcome =
+            run(command.args(["--duration=1s", "--no-preflight", "--no-store", "--format", "json"]), RUN_MAX);
+        let error = &outcome.json()["steps"][0]["counts"]["errors"]["closed"];
+        let example = error["example"].as_str().unwrap_or_default();
+        // Without the mark that turns text around (U+202E).
+        assert!(error["count"] == CLIENTS && example.ends_with(" 4403: token expired x"), "{outcome}");
+    });
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! are not ours, peers against the reference server, and servers that misbehave.
 
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +22,14 @@ const CLIENTS: u64 = 2;
 
 /// SETTINGS without any, and their acknowledgement.
 const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0";
+
+/// SETTINGS with MAX_CONCURRENT_STREAMS 0, and with INITIAL_WINDOW_SIZE 0.
+const NO_STREAMS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\0";
+const NO_WINDOW: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0";
+/// Bytes that a client begins with, and the kinds of frames behind them.
+const PREFACE_BYTES: usize = 24;
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
 
 const NODE: &str = "
     const answer = (request, response) => {
@@ -164,9 +173,6 @@ fn misdeeds_are_counted_by_kind() {
 
 #[test]
 fn withheld_streams_and_windows_are_named() {
-    /// SETTINGS with MAX_CONCURRENT_STREAMS 0, and with INITIAL_WINDOW_SIZE 0.
-    const NO_STREAMS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\0";
-    const NO_WINDOW: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0";
     type Case = (&'static str, fn(&mut Peer));
     let cases: &[Case] = &[
         ("http2_no_streams", |p| p.send(NO_STREAMS).hold()),
@@ -194,6 +200,27 @@ fn withheld_streams_and_windows_are_named() {
             assert!(matches!(tried.code, Some(1 | 3)) && told.contains(kind), "{tried}");
         },
     );
+}
+
+#[test]
+fn full_windows_get_heads_alone() {
+    let kinds = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&kinds);
+    let server = HostileServer::start(move |p| {
+        let bytes = p.send(NO_WINDOW).receive_all();
+        let mut rest = bytes.get(PREFACE_BYTES..).unwrap_or_default();
+        // A frame's length, and behind it its kind (RFC 9113 §4.1).
+        while let [l0, l1, l2, kind, ..] = *rest {
+            heard.lock().unwrap().push(kind);
+            rest = rest.get(9 + u32::from_be_bytes([0, l0, l1, l2]) as usize..).unwrap_or_default();
+        }
+    });
+    let url = format!("http://{}/", server.address);
+    http(&url, "--http2 -c 2 -d 1 -m POST -b x --connect-timeout 1s --drain-timeout 1s");
+    drop(server);
+    let kinds = kinds.lock().unwrap();
+    let count = |kind| kinds.iter().filter(|one| **one == kind).count() as u64;
+    assert_eq!((count(HEADERS), count(DATA)), (CLIENTS, 0), "{kinds:?}");
 }
 
 #[test]

@@ -184,6 +184,12 @@ impl<'a> Peer<'a> {
         }
     }
 
+    /// Reads until the client leaves; the bytes that it sent.
+    pub fn receive_all(&mut self) -> Vec<u8> {
+        while self.read_more() {}
+        std::mem::take(&mut self.unread)
+    }
+
     /// Reads nothing until the server is stopped.
     pub fn ignore(&mut self) {
         while !self.is_over() {
