@@ -134,7 +134,7 @@ impl Session {
         run(&mut command, RUN_MAX)
     }
 
-    /// What the target printed at one of its steps.
+    /// The lines that the target printed at one of its steps.
     fn told(&self, log: &str) -> Vec<String> {
         let path = self.user.path().join("targets/sh-none").join(log);
         let told =
@@ -149,7 +149,7 @@ impl Session {
         fs::read_to_string(self.user.path().join("said")).unwrap_or_default()
     }
 
-    /// What it reaches from within these walls.
+    /// Its lines from within these walls.
     fn expected(&self, walls: Walls) -> Vec<String> {
         let has_packages = walls == Walls::OfPackages;
         let is_bare = walls == Walls::WithoutNamespaces;
