@@ -135,21 +135,32 @@ fn pipelined_session_requests_are_answered_in_order() {
 
 #[test]
 fn many_pipelined_requests_are_all_answered() {
+    // Each SockJS request opens a session; a pong belongs to one of the sessions of Engine.IO that are open.
+    let sockjs = |_: &Running| (0..150).map(|number| format!("/echo/0/{number}/xhr")).collect();
+    let engine = |server: &Running| (0..8).map(|_| open_polling(&mut server.connect())).collect();
+    assert_pipelined(sockjs, "", "o\n");
+    assert_pipelined(engine, "3", "ok");
+}
+
+/// Sends many requests at once, each to the next of these paths, and hears the answers.
+fn assert_pipelined(open: impl Fn(&Running) -> Vec<String>, body: &'static str, answered: &str) {
     /// Few and large: each may have to go to another thread, which a busy machine wakes late.
     const REQUESTS: usize = 150;
     let server = Running::with(|options| options.threads = THREADS);
+    let paths = open(&server);
     let client = server.connect();
     let mut sender = client.try_clone().unwrap();
     let sending = std::thread::spawn(move || {
         let field = "x".repeat(8 << 10);
-        let request = |number| format!("POST /echo/0/{number}/xhr HTTP/1.1\r\nHost: x\r\nX: {field}\r\n\r\n");
-        let all: String = (0..REQUESTS).map(request).collect();
+        let request =
+            |path: &String| post(path, body).replace("Host: x\r\n", &format!("Host: x\r\nX: {field}\r\n"));
+        let all: String = paths.iter().cycle().take(REQUESTS).map(request).collect();
         assert!(all.len() > 1 << 20, "{}", all.len());
         sender.write_all(all.as_bytes()).unwrap();
     });
     let mut answers = BufReader::new(&client);
     for number in 0..REQUESTS {
-        assert_eq!(answer(&mut answers), ("200".into(), "o\n".into()), "{number}");
+        assert_eq!(answer(&mut answers), ("200".into(), answered.into()), "{number}");
     }
     sending.join().unwrap();
     drop(client);

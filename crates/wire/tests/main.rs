@@ -8,6 +8,7 @@ mod actioncable_extended;
 mod app_file;
 mod client;
 mod conformance;
+mod conformance_http2;
 mod deflate;
 mod graphql;
 mod http;
