@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -29,18 +29,26 @@ pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Reads any file of at most `bytes_max` bytes, also a pipe that another program writes to (`/dev/stdin`), up
-/// to its end.
+/// to its end. A device that is no terminal must be empty, as `/dev/null` is: others have no end.
 pub fn read_any(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    // A file that grows meanwhile, or has no size, as in /proc, is held to the limit, too.
-    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > bytes_max {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it has more than {bytes_max} bytes"),
-        ));
+    let too_large =
+        || io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {bytes_max} bytes"));
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let kind = metadata.file_type();
+    if metadata.is_file() && metadata.len() > bytes_max {
+        return Err(too_large());
     }
-    Ok(bytes)
+    let is_device = kind.is_block_device() || kind.is_char_device() && !file.is_terminal();
+    // A file that grows meanwhile, or has no size, as in /proc, is held to the limit, too.
+    let readable = if is_device { 1 } else { bytes_max + 1 };
+    let mut bytes = Vec::new();
+    file.take(readable).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 {
+        1.. if is_device => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device")),
+        length if length > bytes_max => Err(too_large()),
+        _ => Ok(bytes),
+    }
 }
 
 /// Reads a regular file of UTF-8 text of at most `bytes_max` bytes.
@@ -145,7 +153,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::thread;
 
     use rustix::fs::{CWD, Mode, mkfifoat};
@@ -166,6 +174,18 @@ mod tests {
             assert_eq!(kind(other, 1), io::ErrorKind::InvalidInput);
         }
         assert_eq!(kind(&folder.path().join("none"), 1), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn endless_devices_are_refused_at_once() {
+        assert_eq!(read_any(Path::new("/dev/null"), 0).unwrap(), b"");
+        // Of the size that would be read first, no allocator has room.
+        let refused = read_any(Path::new("/dev/zero"), u64::MAX - 1).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+        let sparse = tempfile::tempfile().unwrap();
+        sparse.set_len(1 << 40).unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", sparse.as_raw_fd()));
+        assert_eq!(read_any(&path, 1 << 39).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }
 
     #[test]
