@@ -179,13 +179,25 @@ pub(crate) fn inherited_fd(number: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Has all descriptors but the standard ones closed in what this process executes (close_range(2), Linux 5.11).
+/// Has all descriptors but the standard ones closed in what this process executes (close_range(2)).
 pub(crate) fn close_on_exec() -> io::Result<()> {
-    let first: libc::c_uint = libc::STDERR_FILENO as libc::c_uint + 1;
+    let first = libc::STDERR_FILENO + 1;
+    let flag = libc::CLOSE_RANGE_CLOEXEC;
     // SAFETY: with this flag nothing is closed, so that every owner keeps an open descriptor.
-    let rc =
-        unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    check(rc as isize).map(drop)
+    let rc = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flag) };
+    match check(rc as isize) {
+        // A kernel before Linux 5.11, or a container that does not know the call.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::EPERM)) => {
+            let open = std::fs::read_dir("/proc/self/fd")?;
+            let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+            for number in numbers.filter(|number| *number >= first) {
+                // SAFETY: as above. One that is closed meanwhile is nothing to inherit.
+                unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+            }
+            Ok(())
+        }
+        closed => closed.map(drop),
+    }
 }
 
 /// Gives the calling process an empty session keyring, which it passes on (keyctl(2)).
