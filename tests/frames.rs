@@ -286,15 +286,17 @@ fn answers_are_known_by_uuid_alone() {
 }
 
 #[test]
-fn unmatched_messages_are_the_files_fault() {
-    let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"update\" } }\n";
-    let Some(app) = start("batch", file) else { return };
-    let outcome = app.run("broadcast", "/", "--clients 10 --rate 50 --duration 1s --drain-timeout 1s");
-    assert_eq!(outcome.code, Some(3), "{outcome}");
-    let results = outcome.json();
-    assert_eq!((errors_of(&results, "unmatched"), sum_of(&results, "missing")), (500, 500), "{outcome}");
-    assert_ne!(results["verdict"]["bottleneck"], "server", "{outcome}");
-    assert_eq!(results["verdict"]["claims"]["breaks"], "breaks.undecided", "{outcome}");
+fn pushes_of_other_clocks_are_told() {
+    let Some(app) = start("ahead", &example("ticker")) else { return };
+    let outcome = app.run("idle", "/", "--clients 5 --connect-rate 200 -d 1s --no-preflight");
+    let step = &outcome.json()["steps"][0];
+    let pushed = &step["counts"]["pushed"];
+    assert!(step.get("push_age").is_none() && step["push_ahead"]["count"] == *pushed, "{outcome}");
+    let marks = step["caveats"].as_array().expect("a caveat");
+    let clock = marks.iter().find(|mark| mark["key"] == "caveat.push_clock").expect("the clocks differ");
+    assert_eq!((&clock["ahead"], &clock["of"]), (pushed, pushed), "{outcome}");
+    let lead_ms = clock["lead_ms"].as_f64().expect("a lead");
+    assert!((1_000.0..5_001.0).contains(&lead_ms), "{outcome}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ NAMES = frozenset(
         "gap",
         "push_gap",
         "push_age",
+        "push_ahead",
         "silence",
         "recovery",
     )

@@ -79,6 +79,7 @@ const CONNECTION: &[Timed] = &[
     Timed::Silence,
     Timed::PushGap,
     Timed::PushAge,
+    Timed::PushAhead,
 ];
 const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const STREAMED: &[Timed] = &[Timed::First, Timed::FirstToken, Timed::Gap];

@@ -92,7 +92,9 @@ table! {
     /// Something that the server says by itself → the next of its kind at the same client.
     push_gap: PushGap = of_step("push gap", "push → the next one"),
     /// The time that such a message says → it is in.
-    push_age: PushAge = of_step("push age", "time it says → received"),
+    push_age: PushAge = of_step("push age", "time it says → received, by both clocks"),
+    /// A message is in → the time that it says, where that is later: the clocks differ by at least as much.
+    push_ahead: PushAhead = of_step("push ahead", "received → later time it says"),
     /// The client's last message → the server ends the connection; one sample a connection lost.
     silence: Silence = of_step("silence", "last message → closed"),
     /// Connection lost in a storm → usable again.

@@ -20,14 +20,14 @@ const collector = (everyMs, flush) => {
 }
 
 /** Says something every 20 ms to who has subscribed, by itself; what is to be left out takes a number all the same. */
-const ticker = (isLeftOut) => {
+const ticker = (isLeftOut, aheadMs = 0) => {
   new WebSocketServer({ server }).on('connection', (socket) => {
     let [seq, ticking] = [0]
     socket.on('message', () => {
       socket.send(JSON.stringify({ type: 'subscribed' }))
       ticking ??= setInterval(() => {
         if (isLeftOut(++seq)) return
-        socket.send(JSON.stringify({ type: 'price', seq, at: new Date().toISOString() }))
+        socket.send(JSON.stringify({ type: 'price', seq, at: new Date(Date.now() + aheadMs).toISOString() }))
         counts.sent++
       }, 20)
     })
@@ -104,6 +104,8 @@ const modes = {
   // An event whose argument is an array.
   // Names each client by a cookie, as balancers do, and counts those that come back with it; one that says "go" loses its connection.
   cookies: () => {
+  // By a clock that is five seconds ahead.
+  ahead: () => ticker(() => false, 5_000),
     const sockets = new WebSocketServer({ server })
     const isKnown = (request) => /node=\d/.test(request.headers.cookie)
     sockets.on('headers', (headers, request) => isKnown(request) || headers.push(`Set-Cookie: node=${counts.connections}; Path=/`))

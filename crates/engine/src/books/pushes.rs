@@ -71,8 +71,11 @@ impl Pushes {
             meter.figures.push_gap.record_ns(now_ns.saturating_sub(before.at_ns));
         }
         if let Some(said_ns) = pushed.said_unix_ns {
-            // A server whose clock is ahead would have said it in the future.
-            meter.figures.push_age.record_ns(unix_ns.saturating_sub(said_ns.get()));
+            // A time in the future is another clock's: it says nothing about age, and how far clocks differ.
+            match unix_ns.checked_sub(said_ns.get()) {
+                Some(age_ns) => meter.figures.push_age.record_ns(age_ns),
+                None => meter.figures.push_ahead.record_ns(said_ns.get() - unix_ns),
+            }
         }
         match (before.number, number) {
             (NO_NUMBER, _) | (_, NO_NUMBER) => {}
@@ -143,6 +146,18 @@ mod tests {
         let gap = &meter.figures.push_gap;
         assert_eq!((gap.count(), gap.min_ns(), gap.max_ns()), (4, 10 * MS, 200 * MS));
         assert_eq!((meter.figures.push_age.min_ns(), meter.figures.push_age.max_ns()), (3 * MS, 3 * MS));
+    }
+
+    #[test]
+    fn times_ahead_are_no_ages() {
+        let (mut meter, mut pushes) = (Meter::new(0, Secrets::of_one(Vec::new())), of(1, 1_000 * MS));
+        for said_ms in [1_002, 1_003, 1_008] {
+            let pushed = Pushed { said_unix_ns: NonZeroU64::new(said_ms * MS), ..numbered(0, None) };
+            pushes.handle(0, pushed, true, &mut meter, 3 * MS);
+        }
+        let (age, ahead) = (&meter.figures.push_age, &meter.figures.push_ahead);
+        assert_eq!((age.count(), age.min_ns(), age.max_ns()), (2, 0, MS));
+        assert_eq!((ahead.count(), ahead.max_ns()), (1, 5 * MS));
     }
 
     #[test]

@@ -57,7 +57,7 @@ export interface Step {
 
 export type FigureName =
   | "handshake" | "tcp" | "tls" | "login" | "upgrade" | "ready" | "rtt" | "service" | "delivery" | RoomSize | "completion"
-  | "replay" | "join" | "leave" | "presence" | "send_lag" | "first" | "first_token" | "gap" | "push_gap" | "push_age"
+  | "replay" | "join" | "leave" | "presence" | "send_lag" | "first" | "first_token" | "gap" | "push_gap" | "push_age" | "push_ahead"
   | "silence" | "recovery";
 
 /** Copies due to clients while they were away, by how long before their return the message was sent. */

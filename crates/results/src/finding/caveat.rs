@@ -40,6 +40,15 @@ findings! {
         /// By how much a delivery may be wrong.
         error: Ns,
     } => "deliveries between agents are known to ± {error}: their clocks are no closer";
+    /// Pushes state times in the future.
+    PushClock "caveat.push_clock" {
+        /// Pushes that do.
+        ahead: u64,
+        /// Pushes that state a time.
+        of: u64,
+        /// The greatest lead.
+        lead: Ns,
+    } => "{} state a time up to {lead} ahead: clocks differ by at least that, and push age by as much", ahead.part_of(&of, "pushes");
     /// The generator waited for a CPU, so that latencies are upper bounds.
     Contention "caveat.contention" {
         /// The latency.

@@ -32,6 +32,7 @@ pub fn marks(step: &Step, quantile: f64) -> Vec<Caveat> {
         limited(step),
         lost_agents(step),
         clocks_apart(step),
+        pushes_ahead(step),
         lag::caveat(step),
         fell_behind_ns(step).map(|worst_ns| Caveat::GeneratorBehind { by: Ns(worst_ns) }),
         others(step),
@@ -97,4 +98,10 @@ fn clocks_apart(step: &Step) -> Option<Caveat> {
     let error_ns: u64 = errors.iter().rev().take(2).sum();
     let shows = !delivery.is_empty() && error_ns as f64 > CLOCK_SHARE_MAX * delivery.quantile_ns(0.5) as f64;
     shows.then_some(Caveat::Clocks { error: Ns(error_ns) })
+}
+
+fn pushes_ahead(step: &Step) -> Option<Caveat> {
+    let (age, ahead) = (&step.figures.push_age, &step.figures.push_ahead);
+    let of = age.count() + ahead.count();
+    (!ahead.is_empty()).then(|| Caveat::PushClock { ahead: ahead.count(), of, lead: Ns(ahead.max_ns()) })
 }
