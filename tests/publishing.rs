@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::black_hole::BlackHole;
-use crate::support::endpoint::endpoint;
+use crate::support::endpoint::{Request, endpoint};
 use crate::support::process::Process;
 use crate::support::python::python_of;
 use crate::support::target::{Unavailable, complete};
@@ -149,17 +149,48 @@ fn answers_count_with_a_departed_author() {
     assert!(step["rates"]["achieved_per_s"].as_f64() > Some(3.6), "{outcome}");
 }
 
+/// Every second request is refused: nothing of it is due, to whoever is here or away.
+#[test]
+fn refused_publications_are_no_losses_of_absent_clients() {
+    let server = Server::start(&[]);
+    let publisher = server.address;
+    let mut asked = 0;
+    let (application, _taken) = endpoint(move |request| {
+        asked += 1;
+        if asked % 2 == 0 {
+            return ("422 Unprocessable Content", "{}".into());
+        }
+        pass_on(request, publisher);
+        ("200 OK", "{}".into())
+    });
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let publish = format!("http://{application}/publish/{{room}}");
+    let flap = ["--rate", "50", "--duration", "4s", "--flap", "1s..2s:300ms", "--publish-connections", "1"];
+    let outcome = broadcast(&url, &[&flap[..], &["--publish-url", &publish]].concat());
+    let results = outcome.json();
+    let [expected, offline, refused] =
+        ["expected", "offline_due", "unacknowledged"].map(|name| sum_of(&results, name));
+    assert_eq!((refused, errors_of(&results, "publish_http_4xx")), (100, 100), "{outcome}");
+    assert!(offline > 0, "{outcome}");
+    assert_eq!(expected + offline, 100 * PER_ROOM, "{outcome}");
+}
+
+/// Has a server publish what an application was asked for.
+fn pass_on(request: &Request, publisher: SocketAddr) {
+    let mut stream = TcpStream::connect(publisher).unwrap();
+    let head = format!("{} HTTP/1.1\r\nHost: {publisher}\r\nConnection: close", request.line);
+    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", request.body.len()).unwrap();
+    stream.write_all(&request.body).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+}
+
 /// Everybody has every message, and whoever asked for it is told that it failed.
 #[test]
 fn failing_applications_do_not_hold_the_load() {
     let server = Server::start(&[]);
     let publisher = server.address;
     let (application, _taken) = endpoint(move |request| {
-        let mut stream = TcpStream::connect(publisher).unwrap();
-        let head = format!("{} HTTP/1.1\r\nHost: {publisher}\r\nConnection: close", request.line);
-        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", request.body.len()).unwrap();
-        stream.write_all(&request.body).unwrap();
-        stream.read_to_end(&mut Vec::new()).unwrap();
+        pass_on(request, publisher);
         ("500 Internal Server Error", "{}".into())
     });
     let url = format!("ws://{}/ws?room={{room}}", server.address);

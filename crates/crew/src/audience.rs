@@ -59,13 +59,18 @@ impl Audience {
         let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
         // Cut off, and never received: the bytes may have died with the connection, so nothing can be held
         // against the server. One copy proves the opposite.
+        // So is a publication that the application refused, where the copies of absent clients are asked for:
+        // it is among the failed requests, and nothing to send again.
+        let has_absences = books.iter().any(|settled| !settled.absences.is_empty());
         let unheard: HashSet<Name> = all_sent(books)
-            .filter(|(name, sent)| sent.is_cut_off && !arrived.contains_key(name))
+            .filter(|(name, sent)| {
+                (sent.is_cut_off || has_absences && sent.is_refused) && !arrived.contains_key(name)
+            })
             .map(|(name, _)| name)
             .collect();
         let room_index = RoomIndex::of(people, books);
         let unheard_ns = all_sent(books)
-            .filter(|(name, _)| unheard.contains(name))
+            .filter(|(name, sent)| unheard.contains(name) && !sent.is_refused)
             .map(|(_, sent)| sent.sent_ns)
             .collect();
         let said = Said::of(&room_index, books, &unheard);
@@ -152,13 +157,7 @@ mod tests {
     fn books(worker: u16, changes: &[(u64, i32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
         let sent = sent
             .iter()
-            .map(|&ns| SentBroadcast {
-                client: 0,
-                intended_ns: ns,
-                sent_ns: ns,
-                is_cut_off: false,
-                is_outside: false,
-            })
+            .map(|&ns| SentBroadcast { client: 0, intended_ns: ns, sent_ns: ns, ..SentBroadcast::default() })
             .collect();
         let change = |&(at_ns, change): &(u64, i32)| engine::Attendance {
             at_ns,
@@ -255,6 +254,33 @@ mod tests {
     }
 
     #[test]
+    fn refused_publications_are_due_to_nobody() {
+        // Client 1 is away from 250 on; the application refused the broadcasts at 200 and 300, and one copy of
+        // the second came all the same.
+        let mut settled =
+            books(0, &[(250, -1)], &[100, 200, 300, 400], &[tally(0, 0, 2, 110), tally(0, 2, 1, 310)]);
+        settled.sent[1].is_refused = true;
+        settled.sent[2].is_refused = true;
+        let due = |settled: &Settled| {
+            let audience =
+                Audience::of(&together(2, 1), std::slice::from_ref(settled), 1_000, Ending::Complete);
+            (audience.due.copies, audience.away.due, audience.unheard_ns.len())
+        };
+        assert_eq!(due(&settled), (2 + 2 + 1 + 1, 0, 0), "without absences, its copies are missing");
+        settled.absences.push(engine::Absence {
+            client: 1,
+            from_ns: 250,
+            cut_ns: 250,
+            to_ns: u64::MAX,
+            cut: Some(load::Cut::Reset),
+            had: 0,
+            recovered: 0,
+            is_under_load: false,
+        });
+        assert_eq!(due(&settled), (2 + 1 + 1, 2, 0));
+    }
+
+    #[test]
     fn interrupted_absences_lose_nothing() {
         // Client 1 lost its connection at 380, and had one of what was sent since 300.
         let mut settled = books(0, &[(300, -1)], &[100, 300, 350, 400], &[tally(0, 0, 2, 110)]);
@@ -313,13 +339,8 @@ mod tests {
         // from the start, and the only one in room 2 comes back.
         let rooms = Rooms::of(Division::of_size(3.try_into().unwrap()));
         let people = People { rooms: rooms.clone().into(), step: 0, clients: 7, workers: 2 };
-        let sent = |client, ns| SentBroadcast {
-            client,
-            intended_ns: ns,
-            sent_ns: ns,
-            is_cut_off: false,
-            is_outside: false,
-        };
+        let sent =
+            |client, ns| SentBroadcast { client, intended_ns: ns, sent_ns: ns, ..SentBroadcast::default() };
         let change = |at_ns, room, change| {
             let place = engine::RoomPlace { room, ..engine::RoomPlace::default() };
             engine::Attendance { at_ns, place, change }

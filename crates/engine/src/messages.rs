@@ -339,7 +339,7 @@ pub fn age_class(age_ns: u64) -> usize {
 }
 
 /// A broadcast as its sender knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentBroadcast {
     /// Its sender's number in the run.
     pub client: u32,
@@ -352,6 +352,8 @@ pub struct SentBroadcast {
     /// True if its sender was not in the room, as far as that is counted: it had not been let in, or was on
     /// its way out.
     pub is_outside: bool,
+    /// True if the application refused to publish it.
+    pub is_refused: bool,
 }
 
 /// A client that was announced to the others in a room as it came into it.

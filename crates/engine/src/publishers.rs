@@ -261,7 +261,7 @@ impl Publishers {
                     self.forget(index, stamp);
                     match self.asked.is_expected(status) {
                         true => users.book_published(stamp, bytes, reach, now_ns),
-                        false => users.book_unpublished(stamp, now_ns),
+                        false => users.book_refused(stamp, now_ns),
                     }
                 }
                 Relayed::RequestOutcome(stamp, outcome) => {

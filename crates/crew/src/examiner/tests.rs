@@ -55,8 +55,7 @@ fn honest(workload: Workload) -> Vec<Report> {
                 client: worker.into(),
                 intended_ns: now_ns,
                 sent_ns: now_ns,
-                is_cut_off: false,
-                is_outside: false,
+                ..SentBroadcast::default()
             };
             settled.sent = vec![sent; half as usize];
             let copies =
@@ -171,8 +170,7 @@ fn lies() -> Vec<(Fault, Change)> {
     add(
         Fault::Broadcasts,
         Box::new(in_books(|settled| {
-            let sent =
-                SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, is_cut_off: false, is_outside: false };
+            let sent = SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, ..SentBroadcast::default() };
             settled.sent = vec![sent; SAMPLES as usize];
         })),
     );

@@ -21,13 +21,7 @@ fn merge(settled: Vec<Settled>) -> Merge {
 #[test]
 fn lost_agents_owe_and_hide_nothing() {
     let tally = |worker, received| BroadcastTally { worker, client: 0, number: 0, received, last_ns: 210 };
-    let sent = vec![SentBroadcast {
-        client: 0,
-        intended_ns: 200,
-        sent_ns: 200,
-        is_cut_off: false,
-        is_outside: false,
-    }];
+    let sent = vec![SentBroadcast { client: 0, intended_ns: 200, sent_ns: 200, ..SentBroadcast::default() }];
     let tallies = vec![tally(0, 2), tally(1, 3)];
     let delta = Delta { counts: Counts { received: 5, ..Counts::default() }, ..Delta::default() };
     let survivor = Settled { delta, sent, tallies, ..Settled::default() };
@@ -69,13 +63,8 @@ fn recoveries_at_a_lost_agent_hide_no_loss() {
     merge.add(&delta(1, 5));
     merge.lose(1..2);
     // Of three messages that were sent while a client of the other agent was away, it was sent one again.
-    let said = |sent_ns| SentBroadcast {
-        client: 0,
-        intended_ns: sent_ns,
-        sent_ns,
-        is_cut_off: false,
-        is_outside: false,
-    };
+    let said =
+        |sent_ns| SentBroadcast { client: 0, intended_ns: sent_ns, sent_ns, ..SentBroadcast::default() };
     let absence = Absence {
         client: 2,
         from_ns: 150,
@@ -141,13 +130,7 @@ fn workers_waiting_for_losses_were_busy() {
 
 #[test]
 fn interrupted_messages_are_not_lost() {
-    let sent = vec![SentBroadcast {
-        client: 0,
-        intended_ns: 200,
-        sent_ns: 200,
-        is_cut_off: false,
-        is_outside: false,
-    }];
+    let sent = vec![SentBroadcast { client: 0, intended_ns: 200, sent_ns: 200, ..SentBroadcast::default() }];
     let books = || Settled { sent: sent.clone(), ..Settled::default() };
     let step = merge(vec![books()]).finish(1_000, Ending::CutShort);
     assert_eq!((step.counts.missing, step.counts.in_flight), (0, 3));

@@ -261,8 +261,7 @@ impl Ledger {
         if workload == Workload::Broadcast {
             let sender = self.segment.number(client);
             let sent_ns = stamp.sent_ns();
-            let times =
-                SentBroadcast { client: sender, intended_ns, sent_ns, is_cut_off: false, is_outside: false };
+            let times = SentBroadcast { client: sender, intended_ns, sent_ns, ..SentBroadcast::default() };
             let kind = self.local_rooms.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.local_rooms.hearers_of(sender, kind));
             is_answered = self.is_answered(kind);

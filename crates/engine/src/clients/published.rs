@@ -69,6 +69,12 @@ impl Clients {
         self.ledger.forget(stamp.client, record, stamp, now_ns);
     }
 
+    /// Books a client's message that the application refused.
+    pub(crate) fn book_refused(&mut self, stamp: Stamp, now_ns: u64) {
+        self.ledger.handle_refused(stamp);
+        self.book_unpublished(stamp, now_ns);
+    }
+
     /// Books a client's message that was not taken, or whose outcome will never be known.
     pub(crate) fn book_unpublished(&mut self, stamp: Stamp, now_ns: u64) {
         let record = &mut self.all[stamp.client as usize].record;

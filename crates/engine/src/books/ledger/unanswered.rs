@@ -28,6 +28,14 @@ impl Ledger {
         record.unacknowledged = record.unacknowledged.saturating_sub(owed);
     }
 
+    /// Marks a broadcast that the application refused.
+    pub(crate) fn handle_refused(&mut self, stamp: Stamp) {
+        let number = self.step.number(stamp.seq);
+        if let Some(sent) = number.and_then(|number| self.step.sent.get_mut(number as usize)) {
+            sent.times.is_refused = true;
+        }
+    }
+
     /// Stops waiting for a message.
     pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         // Nothing is removed if it was given up before, and then its slot is free already.
