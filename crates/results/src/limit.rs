@@ -384,6 +384,7 @@ fn read_value(figure: Figure, text: &str) -> Result<f64, UnitError> {
         Figure::Rate(_) => units::rate_per_s(text),
         Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu | Gauge::Delivered) => units::percent(text),
         Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => units::bytes(text).map(|bytes| bytes as f64),
+        Figure::Gauge(Gauge::MessagesPerFrame) => units::number(text),
     }
 }
 

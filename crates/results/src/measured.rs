@@ -128,6 +128,11 @@ impl Step {
             Gauge::ServerRss => server?.rss_bytes_peak.map(|bytes| bytes as f64),
             Gauge::GeneratorCpu => generator?.cpu_percent_mean,
             Gauge::GeneratorRss => generator?.rss_bytes_peak.map(|bytes| bytes as f64),
+            Gauge::MessagesPerFrame => {
+                let Counts { received, batched, .. } = self.counts;
+                let frames = received.saturating_sub(batched);
+                (frames > 0).then(|| received as f64 / frames as f64)
+            }
             Gauge::Delivered => {
                 let Counts { expected, received, in_flight, offline_due, recovered, .. } = self.counts;
                 // What was on its way to clients that left on purpose was due to nobody any more.

@@ -147,6 +147,14 @@ pub fn percent(text: &str) -> Result<f64, UnitError> {
     number.ok_or_else(|| wrong(text, "a share, such as 1%"))
 }
 
+/// A plain number: `5`, `1.5`.
+///
+/// # Errors
+/// No number.
+pub fn number(text: &str) -> Result<f64, UnitError> {
+    single(text, &[("", 1.0)]).ok_or_else(|| wrong(text, "a number, such as 5 or 1.5"))
+}
+
 fn wrong(text: &str, expected: &'static str) -> UnitError {
     UnitError { text: text.into(), expected }
 }

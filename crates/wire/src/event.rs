@@ -269,7 +269,8 @@ pub enum Event {
         /// Payload bytes on the wire, all fragments together, as compressed.
         bytes: u32,
     },
-    /// The message that follows came in the same WebSocket frame as the one before.
+    /// The message that follows came in the same frame as the one before: of a WebSocket, or what stands for
+    /// one over requests, such as a packet of a poll or an event of a stream.
     SameFrame,
     /// This many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for
     /// its number: what was sent at the same time, and came together.

@@ -50,6 +50,8 @@ pub(crate) enum Gauge {
     GeneratorRss,
     /// How much came of all that was due, to whoever was here and to whoever was away.
     Delivered,
+    /// Messages received in a frame, on average.
+    MessagesPerFrame,
 }
 
 const STATISTICS: [(&str, Statistic); 5] = [
@@ -60,12 +62,13 @@ const STATISTICS: [(&str, Statistic); 5] = [
     ("max", Statistic::Max),
 ];
 
-const GAUGES: [(&str, Gauge); 5] = [
+const GAUGES: [(&str, Gauge); 6] = [
     ("server.cpu", Gauge::ServerCpu),
     ("server.rss", Gauge::ServerRss),
     ("generator.cpu", Gauge::GeneratorCpu),
     ("generator.rss", Gauge::GeneratorRss),
     ("delivered", Gauge::Delivered),
+    ("messages_per_frame", Gauge::MessagesPerFrame),
 ];
 
 fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
@@ -129,6 +132,7 @@ impl Figure {
                 facts.has_messages
             }
             Figure::Gauge(Gauge::Delivered) => scenario.timed().any(|known| known == Timed::Replay),
+            Figure::Gauge(Gauge::MessagesPerFrame) => facts.has_messages && facts.has_dialects,
             Figure::Gauge(_) => true,
         }
     }
@@ -193,6 +197,7 @@ impl Figure {
             Figure::Rate(_) => Unit::PerSecond,
             Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu | Gauge::Delivered) => Unit::Percent,
             Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => Unit::Bytes,
+            Figure::Gauge(Gauge::MessagesPerFrame) => Unit::Count,
         }
     }
 }
@@ -273,6 +278,7 @@ impl Gauge {
             Gauge::GeneratorCpu => "generator CPU",
             Gauge::GeneratorRss => "generator memory",
             Gauge::Delivered => "delivered",
+            Gauge::MessagesPerFrame => "messages per frame",
         }
     }
 }

@@ -97,6 +97,23 @@ impl<F: FnMut(Event)> ProtocolHandler for AppHandler<'_, F> {
     }
 }
 
+/// The handler of a protocol over requests, where one message of the protocol's stands for a frame.
+pub(super) struct UnitHandler<'a, F>(pub(super) AppHandler<'a, F>);
+
+impl<F: FnMut(Event)> ProtocolHandler for UnitHandler<'_, F> {
+    fn handle(&mut self, event: ProtocolEvent<'_>) {
+        let AppHandler { cfg, script, on } = &mut self.0;
+        let mut meant = SeriesOutcome::default();
+        let on = &mut |event| {
+            if meant.handle(event) {
+                on(Event::SameFrame);
+            }
+            on(event);
+        };
+        AppHandler { cfg, script: script.as_deref_mut(), on }.handle(event);
+    }
+}
+
 impl Session {
     pub(super) fn on(Socket { receiver, sender }: Socket, protocol: ClientState) -> Session {
         Session { receiver, sender, protocol }

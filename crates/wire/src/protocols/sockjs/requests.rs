@@ -120,7 +120,17 @@ impl Client {
         let bytes_max = link.common.options().limits.message_bytes_max;
         let mut scratch = Vec::new();
         self.lines.push(bytes, bytes_max, |line| match lines::frame_in(transport, line, &mut scratch)? {
-            Some(frame) => client::handle_frame(phase, frame, frame.len() as u32, link.parts, link.io, on),
+            Some(frame) => {
+                let mut strings = 0;
+                let on = &mut |event: ProtocolEvent<'_>| {
+                    strings += u32::from(matches!(event, ProtocolEvent::Arrival(_)));
+                    if strings > 1 {
+                        on.handle(ProtocolEvent::Event(Event::SameFrame));
+                    }
+                    on.handle(event);
+                };
+                client::handle_frame(phase, frame, frame.len() as u32, link.parts, link.io, on)
+            }
             None => Ok(()),
         })
     }
