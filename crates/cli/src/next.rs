@@ -121,7 +121,13 @@ impl Line {
     fn of(run: &Run) -> Option<Line> {
         let verb = GRAMMAR.get()?().find_subcommand(run.command.get(1)?)?.clone();
         let has_secret = run.command.iter().any(|word| word.contains("***"));
-        (!has_secret).then(|| Line { verb, words: run.command.clone() })
+        let line = (!has_secret).then(|| Line { verb, words: run.command.clone() })?;
+        // Without it, any other load would miss the senders' copies again.
+        if is_sender_left_out(run) && line.flag("to").is_some() {
+            line.with("to", "others")
+        } else {
+            Some(line)
+        }
     }
 
     fn flag(&self, long: &str) -> Option<Arg> {
@@ -331,8 +337,13 @@ fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
     line.has("app").then_some(Next { key, what, words: None })
 }
 
+/// Returns whether each message lacks one copy, which may be its sender's.
+fn is_sender_left_out(run: &Run) -> bool {
+    losses(run).iter().any(|loss| matches!(loss, Loss::MissingOne { .. }))
+}
+
 fn leave_out_sender(run: &Run, _: &Conclusion) -> Option<Next> {
-    losses(run).into_iter().find(|loss| matches!(loss, Loss::MissingOne { .. }))?;
+    is_sender_left_out(run).then_some(())?;
     Some(Line::of(run)?.with("to", "others")?.to("leave_out_sender", "expect no copy at the sender:"))
 }
 

@@ -85,6 +85,9 @@ fn sender_without_copy_is_left_out() {
     let (keys, command) = proposed(&run);
     assert_eq!(keys[0], "leave_out_sender");
     assert_eq!(command, "throng broadcast ws://h/ --clients 100 --to others");
+    let further = chosen(&run).into_iter().skip(1).filter_map(|next| next.words);
+    let further: Vec<String> = further.map(|words| command_line(&words)).collect();
+    assert!(!further.is_empty() && further.iter().all(|line| line.contains("--to others")), "{further:?}");
 }
 
 #[test]
