@@ -13,10 +13,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use common::*;
+use wire::app_file::{AppFile, Broadcast, Condition, JsonScalar, Say};
 use wire::people::{Algorithm, Jwt};
-use wire::template::Template;
+use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{
-    Client, Config, DialectId, Kind, Options, Payload, People, Room, Server, ServerConfig, ServerEvent,
+    Client, Config, DialectId, DialectOptions, Kind, Options, Payload, People, Room, Server, ServerConfig,
+    ServerEvent,
 };
 
 const ROUNDS: usize = 200;
@@ -143,6 +145,45 @@ fn measure_event_stream() {
     measure(&format!("client receives a copy, sse, {} B", copy.len()), |_| receive(&copy));
 }
 
+/// A client receives a frame of an app of a file, with one copy in it or several.
+fn measure_app_file() {
+    let copy =
+        Condition { json: vec![("/type".into(), JsonScalar::Text("said".into()))], ..Condition::default() };
+    let body = Template::parse(r#"{"text":"{id}"}"#, Purpose::Measured, &Names::default(), Quoting::JSON);
+    let say = Say { body: body.unwrap(), ..Say::default() };
+    let broadcast = Broadcast { copy: Some(copy), ..Broadcast::of(say) };
+    let app = AppFile { broadcasts: vec![broadcast], ..AppFile::default() };
+    let of_dialect = DialectOptions { app: Some(app.into()), ..DialectOptions::default() };
+    let cfg = Config::new(Options { of_dialect, ..options(DialectId::Custom) }).unwrap();
+    let (mut client, mut io) = (Client::new(), Fake::default());
+    client.handle_open(&cfg, 0, 0, &mut io);
+    let request = String::from_utf8(std::mem::take(&mut io.out)).unwrap();
+    let (_, key) = request.split_once("Sec-WebSocket-Key: ").unwrap();
+    let accept = wire::ws::upgrade::accept_of(&key.as_bytes()[..24]);
+    let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
+    let mut receive = |bytes: &[u8]| {
+        let mut on = |event| {
+            black_box(event);
+        };
+        client.handle_input(&cfg, 0, 0, black_box(bytes), &mut io, &mut on).unwrap();
+    };
+    receive(&[&head[..], b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat());
+    for copies in [1, 20] {
+        let ids: Vec<String> = (1..=copies)
+            .map(|seq| format!("\"{}\"", String::from_utf8(stamp(seq).to_text().to_vec()).unwrap()))
+            .collect();
+        let payload = format!(r#"{{"type":"said","list":[{}]}}"#, ids.join(","));
+        let length = u16::try_from(payload.len()).unwrap();
+        let head = match u8::try_from(length) {
+            Ok(short @ ..126) => vec![0x81, short],
+            _ => [&[0x81, 126][..], &length.to_be_bytes()].concat(),
+        };
+        let frame = [&head[..], payload.as_bytes()].concat();
+        let words = if copies == 1 { "a copy" } else { "20 copies in a frame" };
+        measure(&format!("client receives {words}, app file, {} B", frame.len()), |_| receive(&frame));
+    }
+}
+
 /// Each client signs one as `--jwt-secret` has it.
 fn with_token(options: Options) -> Options {
     let mut people = People::default();
@@ -188,6 +229,7 @@ fn main() {
         }
     }
     measure_event_stream();
+    measure_app_file();
     let nobody = Config::new(options(DialectId::Raw)).unwrap();
     measure("client asks for its upgrade", |_| {
         let (mut client, mut io) = (Client::new(), Fake::default());
