@@ -266,6 +266,30 @@ fn a_refusal_with_a_number_is_no_answer() {
     // Whoever is refused says no more, but for what was under way.
     let answered = app.counted("said") - app.counted("replayed");
     assert!(refused == 3 && app.counted("replayed") >= 3, "{outcome}");
+/// The application's own requests are signed, with the digest of their bodies.
+#[test]
+fn triggered_events_are_signed() {
+    let example = example("pusher");
+    let (before, rest) = example.split_once("[broadcast]\n").unwrap();
+    let (_, offered) = rest.split_once("# [publish]\n").expect("it is offered");
+    let keys = ["post", "body", "copy"];
+    let offered = keys
+        .iter()
+        .fold(offered.to_owned(), |all, key| all.replace(&format!("# {key} ="), &format!("{key} =")));
+    let file = format!("{before}[publish]\n{offered}");
+    let flags = "--clients 20 --room-size 10 --rate 50 -d 2s --no-preflight";
+    let Some(app) = start("pusher", &file) else { return };
+    let outcome = app.run("broadcast", "/app/app-key", flags);
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("sent"), of("unacknowledged"), app.counted("said")), (100, 0, 100), "{outcome}");
+    assert_eq!((of("received"), of("missing")), (app.counted("sent"), 0), "{outcome}");
+    app.write(&file.replace("{hmac:sha256:env:PUSHER_SECRET", "{hmac:sha256:other"));
+    let outcome = app.run("broadcast", "/app/app-key", "--clients 2 --rate 5 -d 1s --no-preflight");
+    assert_eq!(errors_of(&outcome.json(), "publish_http_4xx"), 5, "{outcome}");
+}
+
     // An answer may be under way to a client that is refused.
     let received = sum_of(&results, "received");
     assert!((received..=received + refused).contains(&answered), "{answered} answered: {outcome}");

@@ -9,8 +9,8 @@ import { WebSocketServer } from 'ws'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 const END = '\x1e'
-const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0, returned: 0 }
-const server = http.createServer((_, reply) => reply.end(JSON.stringify(counts)))
+const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0, returned: 0, typedInChat: 0, typedInNews: 0 }
+const server = http.createServer((request, reply) => request.method === 'GET' && reply.end(JSON.stringify(counts)))
 
 /** Collects items for a while, and hands them over together. */
 const collector = (everyMs, flush) => {
@@ -170,7 +170,7 @@ const modes = {
       })
     })
   },
-  // Pusher's protocol: private channels that are signed for, and client events to the others.
+  // Pusher's protocol, and its HTTP API, which verifies signatures as documented: private channels that are signed for, and client events to the others.
   pusher: () => {
     const channels = new Map()
     new WebSocketServer({ server }).on('connection', (socket) => {
@@ -216,6 +216,32 @@ const modes = {
       const { id } = JSON.parse(data)
       const isRefused = ++counts.said % 3 === 0
       counts.replayed += isRefused ? 1 : 0
+    const isSigned = ({ method, url }, body) => {
+      const { pathname, searchParams } = new URL(url, 'http://localhost')
+      const signature = searchParams.get('auth_signature')
+      searchParams.delete('auth_signature')
+      const query = [...searchParams].sort(([a], [b]) => (a < b ? -1 : 1)).map((pair) => pair.join('=')).join('&')
+      const isFresh = Math.abs(Date.now() / 1e3 - Number(searchParams.get('auth_timestamp'))) < 600
+      const isWhole = crypto.createHash('md5').update(body).digest('hex') === searchParams.get('body_md5')
+      const signed = crypto.createHmac('sha256', 'app-secret').update([method, pathname, query].join('\n')).digest('hex')
+      return isFresh && isWhole && signature === signed
+    }
+    server.on('request', (request, reply) => {
+      if (request.method !== 'POST') return
+      let body = ''
+      request.on('data', (part) => { body += part })
+      request.on('end', () => {
+        reply.statusCode = isSigned(request, body) ? 200 : 401
+        reply.end('{}')
+        if (reply.statusCode !== 200) return
+        counts.said++
+        const { name, channel, data } = JSON.parse(body)
+        for (const member of channels.get(channel) ?? []) {
+          member.send(JSON.stringify({ event: name, channel, data }))
+          counts.sent++
+        }
+      })
+    })
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...(isRefused ? { error: { code: -32000 } } : { result: null }) }))
     }))
   },

@@ -263,10 +263,12 @@ impl Checked<'_> {
 
     /// The one kind of messages that is published.
     fn published(&self, publish: &Spanned<file::Publish>) -> Result<Broadcast, Failure> {
-        let file::Publish { body, copy, .. } = publish.get_ref();
+        let file::Publish { post, body, copy, .. } = publish.get_ref();
         let body = body.as_ref().ok_or_else(|| self.wrong(publish, "missing key `body`"))?;
         let send = Checked { names: self.strangers, ..*self }.say_in_request(body)?;
-        Ok(Broadcast { copy: self.optional(copy)?, ..Broadcast::of(send) })
+        let target = post.as_ref().map(|post| publish::signed_path(self.source, post, self.strangers));
+        let target = target.transpose()?.flatten();
+        Ok(Broadcast { target, copy: self.optional(copy)?, ..Broadcast::of(send) })
     }
 
     /// Message published in a request, and so without an event's name.

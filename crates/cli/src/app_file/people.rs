@@ -9,6 +9,7 @@ use wire::people::{Algorithm, Jwt};
 use wire::template::{Names, Purpose, Quoting, Template, placeholders};
 
 use super::file::{self, File, Token};
+use super::publish;
 use super::source::Source;
 use super::stream;
 use crate::exit::Failure;
@@ -169,10 +170,12 @@ pub(super) fn name_computed(source: &Source<'_>, file: &File, names: &mut Names)
     let connect = file.connect.iter().flat_map(|connect| connect.path.iter().chain(connect.headers.values()));
     let publish = file.publish.iter().map(Spanned::get_ref);
     let publish = publish.flat_map(|publish| publish.post.iter().chain(publish.headers.values()));
-    for text in connect.chain(publish).chain(stream::texts(file)) {
+    let texts = connect.chain(stream::texts(file)).map(|text| (text, false));
+    for (text, has_body) in texts.chain(publish.map(|text| (text, true))) {
         for name in placeholders(text.get_ref()) {
             if names.get(name).is_none() {
-                let computed = parse(source, text, &format!("{{{name}}}"), names)?;
+                let known = if has_body { publish::with_body(names) } else { names.clone() };
+                let computed = parse(source, text, &format!("{{{name}}}"), &known)?;
                 names.set(name.to_owned(), computed);
             }
         }

@@ -13,6 +13,9 @@ use crate::exit::Failure;
 use crate::people;
 use crate::secrets::given;
 
+/// The placeholder of a request's body, in its head.
+const BODY: &str = "body";
+
 /// The publishing of messages, if they are published.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
@@ -79,10 +82,11 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
     if let (None, true) = (&publish.post, file.say.is_empty()) {
         return Err(source.error(written.span(), "missing key `post`"));
     }
-    let texts = publish.post.iter().chain(publish.headers.values());
-    for text in texts {
-        people::template(text.get_ref(), Purpose::Opening, names, Quoting::Plain)
+    let names = with_body(names);
+    for text in publish.post.iter().chain(publish.headers.values()) {
+        let header = people::template(text.get_ref(), Purpose::Opening, &names, Quoting::Plain)
             .map_err(|problem| source.error(text.span(), problem))?;
+        check_body(source, text, &header)?;
     }
     if let Some(post) = &publish.post {
         check_place(post.get_ref()).map_err(|problem| source.error(post.span(), problem))?;
@@ -97,12 +101,50 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
         return Err(source.error(connections.span(), "expected one at least"));
     }
     Ok(Some(Publish {
-        // Where it is absent, each kind of messages has a path of its own.
-        url: publish.post.as_ref().map_or("/", |post| post.get_ref()).to_owned(),
+        url: match &publish.post {
+            Some(post) if signed_path(source, post, &names)?.is_none() => post.get_ref().clone(),
+            // Each kind of messages has a path of its own.
+            Some(post) => format!("{}/", server_and_path(post.get_ref()).0),
+            None => "/".to_owned(),
+        },
         headers: publish.headers.iter().map(header).collect::<Result<_, _>>()?,
         expect: publish.expect.as_ref().map(|expect| *expect.get_ref()),
         connections: publish.connections.as_ref().map(|connections| *connections.get_ref()),
     }))
+}
+
+/// The names that the head of a request may use, which may tell of its body.
+pub(super) fn with_body(names: &Names) -> Names {
+    let mut names = names.clone();
+    names.set(BODY, Template::of_body());
+    names
+}
+
+/// Checks that a body stands in a head only as a function of it: itself, it may have any bytes.
+fn check_body(source: &Source<'_>, at: &Spanned<String>, head: &Template) -> Result<(), Failure> {
+    let problem = "{body} stands within a function here, as in {md5:{body}}";
+    if head.has_plain_body() { Err(source.error(at.span(), problem)) } else { Ok(()) }
+}
+
+/// The server of a URL, and the path; of a path, no server.
+fn server_and_path(post: &str) -> (&str, &str) {
+    let host = post.find("://").map_or(0, |scheme| scheme + "://".len());
+    let path = if host == 0 { 0 } else { post[host..].find('/').map_or(post.len(), |path| host + path) };
+    post.split_at(path)
+}
+
+/// The path that messages are published at, where it tells of their bodies, as signatures do: it is then each
+/// message's own.
+pub(super) fn signed_path(
+    source: &Source<'_>,
+    post: &Spanned<String>,
+    names: &Names,
+) -> Result<Option<Template>, Failure> {
+    let (_, text) = server_and_path(post.get_ref());
+    if !text.contains(&format!("{{{BODY}}}")) {
+        return Ok(None);
+    }
+    path(source, post, text, &with_body(names)).map(Some)
 }
 
 /// The URL where messages of one kind are published, if it is not the common one. `names` are those of
@@ -128,9 +170,12 @@ pub(super) fn target(
         let problem = "is for what users say themselves; this is published ([publish]): leave it out";
         return Err(source.error(at, problem));
     }
-    let Some(post) = post else {
-        let problem = "expected `post`, the path at which it is published, here or in [publish]";
-        return if publish.post.is_some() { Ok(None) } else { Err(source.error(say.span(), problem)) };
-    };
-    path(source, post, post.get_ref(), names).map(Some)
+    match (post, &publish.post) {
+        (Some(post), _) => path(source, post, post.get_ref(), &with_body(names)).map(Some),
+        (None, Some(post)) => signed_path(source, post, names),
+        (None, None) => {
+            let problem = "expected `post`, the path at which it is published, here or in [publish]";
+            Err(source.error(say.span(), problem))
+        }
+    }
 }

@@ -13,19 +13,22 @@ use ring::{digest, hmac};
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
+use super::md5;
 use super::quoting::Quoting;
 use super::uuid::{self, draw, extend_hex};
 use crate::json::extend_decimal;
 use crate::varint;
 
 /// How they are written, for errors.
-pub(super) const FORMS: [&str; 10] = [
+pub(super) const FORMS: [&str; 12] = [
     "{now}",
+    "{now:ms}",
     "{uuid}",
     "{hmac:sha256:KEY:TEXT}",
     "{hmac:sha1:KEY:TEXT}",
     "{sha256:TEXT}",
     "{sha1:TEXT}",
+    "{md5:TEXT}",
     "{base64:TEXT}",
     "{random:1..6}",
     "{hex:0a1f}",
@@ -56,6 +59,7 @@ pub(crate) enum Function<T> {
 /// Digests of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Digest {
+    Md5,
     Sha1,
     Sha256,
 }
@@ -63,6 +67,7 @@ pub(crate) enum Digest {
 impl Digest {
     fn named(name: &str) -> Option<Digest> {
         match name {
+            "md5" => Some(Digest::Md5),
             "sha1" => Some(Digest::Sha1),
             "sha256" => Some(Digest::Sha256),
             _ => None,
@@ -72,6 +77,7 @@ impl Digest {
     /// Bytes of it, as written: two digits each.
     fn digits(self) -> usize {
         match self {
+            Digest::Md5 => 2 * md5::BYTES,
             Digest::Sha1 => 2 * digest::SHA1_OUTPUT_LEN,
             Digest::Sha256 => 2 * digest::SHA256_OUTPUT_LEN,
         }
@@ -90,8 +96,8 @@ pub(super) enum Call<'a> {
 
 impl<'a> Call<'a> {
     /// The functions that are given something.
-    pub(super) const NAMES: [&'static str; 7] =
-        ["hmac", "sha256", "sha1", "base64", "random", "hex", "delimited"];
+    pub(super) const NAMES: [&'static str; 8] =
+        ["hmac", "sha256", "sha1", "md5", "base64", "random", "hex", "delimited"];
 
     /// Reads `NAME:ARGUMENTS`. `None`: there is no such function, or it takes other arguments.
     pub(super) fn read(text: &'a str) -> Option<Call<'a>> {
@@ -102,7 +108,7 @@ impl<'a> Call<'a> {
         match name {
             "hmac" => {
                 let (digest, rest) = rest.split_once(':')?;
-                let digest = Digest::named(digest)?;
+                let digest = Digest::named(digest).filter(|digest| *digest != Digest::Md5)?;
                 // A key that is somewhere else has a colon in its name.
                 let scheme = ["env:", "file:"].into_iter().find(|scheme| rest.starts_with(scheme));
                 let scheme = scheme.map_or(0, str::len);
@@ -245,6 +251,7 @@ impl<T> Function<T> {
         match self {
             Function::Hmac { digest, key, of } => {
                 let algorithm = match digest {
+                    Digest::Md5 => unreachable!("no key is asked for: Call::read"),
                     Digest::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
                     Digest::Sha256 => hmac::HMAC_SHA256,
                 };
@@ -253,6 +260,7 @@ impl<T> Function<T> {
             }
             Function::Digest { digest, of } => {
                 let algorithm = match digest {
+                    Digest::Md5 => return extend_hex(out, &md5::md5(&filled(of))),
                     Digest::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
                     Digest::Sha256 => &digest::SHA256,
                 };
@@ -313,6 +321,7 @@ mod tests {
             ("{hmac:sha1:key:value}", "57443a4c052350a44638835d64fd66822f813319"),
             ("{sha256:abc}", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
             ("{sha1:abc}", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+            ("{md5:abc}", "900150983cd24fb0d6963f7d28e17f72"),
             ("{base64:foobar}", "Zm9vYmFy"),
             (r#"{base64:{"a":"{person.name}"}}"#, "eyJhIjoiYSJiIn0="),
             ("{base64:{sha1:abc}}", "YTk5OTNlMzY0NzA2ODE2YWJhM2UyNTcxNzg1MGMyNmM5Y2QwZDg5ZA=="),

@@ -9,6 +9,7 @@ mod compiled;
 mod fields;
 mod functions;
 mod kept;
+mod md5;
 mod names;
 mod parse;
 mod pieces;

@@ -59,6 +59,11 @@ impl Template {
         Template::default().hole(Piece::Kept { value, quoting: Quoting::Plain })
     }
 
+    /// The body of the request that it is part of the head of.
+    pub fn of_body() -> Template {
+        Template::default().hole(Piece::Tail)
+    }
+
     /// The client's token, signed when it is written.
     pub fn of_token() -> Template {
         Template::default().hole(Piece::Token)

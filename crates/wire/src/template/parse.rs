@@ -39,6 +39,9 @@ const NAMES: [(&str, Piece, &[Purpose]); 7] = [
     ("seq", Piece::Seq, SAID),
 ];
 
+/// The name of the wall clock's millisecond, which is no function in spite of its colon.
+const NOW_MS: &str = "now:ms";
+
 /// The most functions within each other: for each, reader and writer call themselves. Few need three.
 const CALLS_DEPTH_MAX: usize = 8;
 
@@ -189,7 +192,7 @@ fn read_message(
     depth: usize,
 ) -> Result<Template, (Range<usize>, Fault)> {
     read(text, quoting, |name, start| {
-        let is_own = NAMES.iter().any(|(known, ..)| *known == name);
+        let is_own = name == NOW_MS || NAMES.iter().any(|(known, ..)| *known == name);
         if is_own || !is_call(name) {
             return meaning(name, purpose, names).map_or(Read::Unknown, Read::Meaning);
         }
@@ -297,6 +300,7 @@ fn meaning(name: &str, purpose: Purpose, names: &Names) -> Option<Template> {
     }
     let computed = match name {
         "now" => Some(Piece::Second { ahead_s: 0 }),
+        NOW_MS => Some(Piece::Millisecond),
         "uuid" => Some(Piece::Function(Box::new(Function::Uuid { nth: 0 }))),
         _ => None,
     };
@@ -351,6 +355,19 @@ mod tests {
         assert_eq!(written(text, Purpose::Measured, 7), expected);
         assert_eq!(written("{padding}{id}{padding}", Purpose::Measured, 0), "123456789012ID123456789012");
         assert_eq!(written("{ id} {Id} {} {{seq}} é", Purpose::Other, 0), "{ id} {Id} {} {9} é");
+    }
+
+    #[test]
+    fn times_are_in_seconds_or_milliseconds() {
+        let [seconds, milliseconds]: [u64; 2] =
+            ["{now}", "{now:ms}"].map(|text| written(text, Purpose::Other, 0).parse().unwrap());
+        assert!(
+            (seconds * 1_000..=seconds * 1_000 + 999).contains(&milliseconds),
+            "{seconds} {milliseconds}"
+        );
+        assert_ne!(milliseconds, 0);
+        let bad = Template::parse("{now:us}", Purpose::Other, &names(), Quoting::Plain);
+        assert!(matches!(bad, Err(BadTemplate::Unknown { .. })), "{bad:?}");
     }
 
     #[test]

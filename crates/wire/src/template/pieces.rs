@@ -15,6 +15,7 @@ use crate::json::extend_decimal;
 use crate::stamp::{self, Lag, Stamp, padding};
 
 const NS_PER_S: u64 = 1_000_000_000;
+const NS_PER_MS: u64 = 1_000_000;
 /// Digits of the largest number of a client.
 const CLIENT_DIGITS_MAX: usize = 10;
 
@@ -82,6 +83,8 @@ pub(crate) enum Piece {
     Second {
         ahead_s: i64,
     },
+    /// The millisecond at which it is written, as JavaScript's `Date.now()`.
+    Millisecond,
     /// A value that the client was given at its login, as it has to stand there.
     Kept {
         value: u16,
@@ -291,6 +294,20 @@ impl Template {
         self.pieces.iter().map(bytes).sum()
     }
 
+    /// Returns whether a request's body stands in it as it is.
+    pub fn has_plain_body(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Tail))
+    }
+
+    /// Returns whether it depends on a request's body.
+    pub fn tells_body(&self) -> bool {
+        let of_function = |piece: &Piece| match piece {
+            Piece::Function(function) => function.of().is_some_and(Template::tells_body),
+            _ => false,
+        };
+        self.has_plain_body() || self.pieces.iter().any(of_function)
+    }
+
     /// The template's text for a row, if it depends on nothing else.
     pub(crate) fn of_row(&self, rows: &Table, row: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
@@ -390,6 +407,9 @@ impl Piece {
                     (context.people.unix_ns(context.now_ns) / NS_PER_S).saturating_add_signed(*ahead_s),
                 );
             }
+            Piece::Millisecond => {
+                extend_decimal(out, context.people.unix_ns(context.now_ns) / NS_PER_MS);
+            }
             Piece::Kept { value, quoting } => {
                 // Where it is asked for before it is there, it is nothing.
                 quoting.write(out, context.kept.values.get(*value).as_bytes());
@@ -416,6 +436,7 @@ pub(crate) struct Filling<'a> {
     /// The number of the message on its connection, from 1; of a request, the number in its stamp.
     pub(crate) seq: u32,
     pub(crate) context: ClientContext<'a>,
+    /// The bytes that end the message; of a request's head, its body.
     pub(crate) tail: &'a [u8],
 }
 

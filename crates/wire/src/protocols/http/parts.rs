@@ -43,8 +43,16 @@ impl Parts {
 
     /// Appends a request, for a message of this kind.
     pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, kind: usize) {
-        self.heads[kind].write(out, filling, 0);
-        let Some(message) = self.messages.get(kind) else { return out.extend_from_slice(&self.rest) };
+        let (head, message) = (&self.heads[kind], self.messages.get(kind));
+        if let Some(message) = message.filter(|_| head.tells_body()) {
+            let mut body = Vec::new();
+            message.write(&mut body, filling, 0);
+            head.write(out, &Filling { tail: &body, ..*filling }, 0);
+            out.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());
+            return out.extend_from_slice(&body);
+        }
+        head.write(out, filling, 0);
+        let Some(message) = message else { return out.extend_from_slice(&self.rest) };
         let start = out.len();
         message.write(out, filling, 0);
         let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);

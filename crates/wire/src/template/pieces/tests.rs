@@ -56,6 +56,7 @@ fn a_stencil_writes_what_its_template_does() {
         Piece::Cell { column: 0, quoting: Quoting::JSON },
         Piece::Token,
         Piece::Second { ahead_s: -60 },
+        Piece::Millisecond,
         Piece::Client,
     ];
     let template = holes.into_iter().fold(Template::literal("<"), |all, hole| all.hole(hole).text("|"));
