@@ -41,6 +41,27 @@ fn records_of_a_hub_are_as_many_copies() {
     }
 }
 
+/// Each connection has a token of its own, which was negotiated for it.
+#[test]
+fn a_hub_wants_negotiated_tokens() {
+    let example = example("signalr");
+    let offered = ["[[login]]", "post", "keep", "[connect]", "path"];
+    let file = offered
+        .iter()
+        .fold(example.clone(), |file, line| file.replace(&format!("\n# {line}"), &format!("\n{line}")));
+    assert!(offered.iter().all(|line| file.contains(&format!("\n{line}"))), "{file}");
+    let Some(app) = start("negotiated", &file) else { return };
+    let outcome = app.run("broadcast", "", "--clients 20 --rate 100 -d 1s --no-preflight");
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("connected"), app.counted("signed")), (20, 20), "{outcome}");
+    assert_eq!((of("received"), of("missing")), (20 * of("sent"), 0), "{outcome}");
+    app.write(&example);
+    let outcome = app.run("broadcast", "/chat", "--clients 5 --rate 10 -d 1s --no-preflight");
+    assert_eq!((errors_of(&outcome.json(), "http_status"), app.counted("signed")), (5, 20), "{outcome}");
+}
+
 #[test]
 fn arrays_are_many_copies_over_either_transport() {
     let file = "protocol = \"socketio\"\n[broadcast]\nevent = \"say\"\nsend = '\"{id}\"'\ncopy = { event = \"lines\" }\n\

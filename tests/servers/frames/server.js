@@ -56,6 +56,47 @@ const prices = (isElse) => {
   }, 20)
 }
 
+/** Says what is new to everybody as one list; with `isConfirmed`, its sender is told that it was taken. */
+const batches = (isConfirmed) => {
+  const sockets = new WebSocketServer({ server })
+  const add = collector(50, (list) => {
+    const frame = JSON.stringify({ type: 'updates', list })
+    for (const socket of sockets.clients) {
+      socket.send(frame)
+      counts.sent += list.length
+    }
+  })
+  sockets.on('connection', (socket) => socket.on('message', (data) => {
+    const { text } = JSON.parse(data)
+    counts.said++
+    add(text)
+    if (!isConfirmed) return
+    counts.signed++
+    socket.send(JSON.stringify({ type: 'taken', text }))
+  }))
+}
+
+/** Lets those connect who were given a token, once for each, as a hub of SignalR that wants a negotiation does. */
+const negotiate = () => {
+  const tokens = new Set()
+  server.on('request', (request, reply) => {
+    const { pathname, searchParams } = new URL(request.url, 'http://localhost')
+    if (request.method !== 'POST' || pathname !== '/chat/negotiate') return
+    const token = crypto.randomBytes(16).toString('base64url')
+    tokens.add(token)
+    const transport = { transport: 'WebSockets', transferFormats: ['Text', 'Binary'] }
+    const version = Number(searchParams.get('negotiateVersion'))
+    reply.setHeader('content-type', 'application/json')
+    reply.end(JSON.stringify({ negotiateVersion: version, connectionId: 'c', connectionToken: token, availableTransports: [transport] }))
+  })
+  return ({ req }) => {
+    const { pathname, searchParams } = new URL(req.url, 'http://localhost')
+    const isKnown = pathname === '/chat' && tokens.delete(searchParams.get('id'))
+    counts.signed += isKnown
+    return isKnown
+  }
+}
+
 const modes = {
   prices: () => prices(() => false),
   // Client 13 is told another price under every fifth number.
@@ -79,9 +120,11 @@ const modes = {
     }))
   },
   // The JSON hub protocol's framing.
-  records: () => {
+  records: () => modes.hub(),
+  negotiated: () => modes.hub(negotiate()),
+  hub: (verifyClient) => {
     const everybody = new Set()
-    new WebSocketServer({ server }).on('connection', (socket) => {
+    new WebSocketServer({ server, verifyClient }).on('connection', (socket) => {
       let isGreeted = false
       socket.add = collector(5, (records) => {
         socket.send(records.join(''))
