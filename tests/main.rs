@@ -5,6 +5,7 @@ mod support;
 mod accounting;
 mod action;
 mod alone;
+mod app_faults;
 mod app_file;
 mod app_flags;
 mod app_page;

@@ -154,7 +154,8 @@ impl Examiner {
         if !delta.counts.is_plausible() {
             return Err(Fault::Counts);
         }
-        self.errors(delta, now_ns)?;
+        self.errors(&mut delta.errors, now_ns)?;
+        self.errors(&mut delta.taken, now_ns)?;
         if !self.are_contents(delta, now_ns) {
             return Err(Fault::Pushes);
         }
@@ -189,9 +190,9 @@ impl Examiner {
         client % u32::from(self.workers.max(1)) == u32::from(worker)
     }
 
-    fn errors(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Fault> {
+    fn errors(&mut self, errors: &mut Errors, now_ns: u64) -> Result<(), Fault> {
         let since_ns = now_ns.saturating_sub(self.epoch_ns) + AHEAD_NS_MAX;
-        for (name, kind) in delta.errors.iter() {
+        for (name, kind) in errors.iter() {
             if !is_kind(name) {
                 return Err(Fault::ErrorWords);
             }
@@ -210,12 +211,12 @@ impl Examiner {
         };
         // An example may come from the server under test, so that it is no lie of the worker's; it is only
         // made harmless for a terminal.
-        if !delta.errors.iter().all(|(_, kind)| is_plain(kind)) {
+        if !errors.iter().all(|(_, kind)| is_plain(kind)) {
             let mut shown = Errors::default();
-            for (name, kind) in delta.errors.iter() {
+            for (name, kind) in errors.iter() {
                 shown.add_kind(name, ErrorKind { example: plain(&kind.example), ..kind.clone() });
             }
-            delta.errors = shown;
+            *errors = shown;
         }
         Ok(())
     }

@@ -11,8 +11,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{Abandoned, Delta, Held, RoleDelta, Settled};
-use load::{Load, RoleKind, Rooms, StepOrder, Until, Workload};
+use load::{Load, RoleKind, RoomKind, Rooms, StepOrder, Until, Workload};
 use results::{Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
+use stats::errors::ErrorKind;
 use stats::{Counts, Figures, Histogram};
 
 use agreement::Agreement;
@@ -336,6 +337,14 @@ impl Merge {
             counts.push_differing = differing.count;
             totals.errors.add_kind("push_differs", differing);
         }
+        if let Some(joined_by) =
+            self.people.rooms.kinds().iter().find_map(joined_by).filter(|_| counts.leaked > 0)
+        {
+            let at_ns = self.go_ns.saturating_sub(self.epoch_ns);
+            let (count, first_ns, last_ns, local) = (counts.leaked, at_ns, at_ns, false);
+            let leaked = ErrorKind { count, first_ns, last_ns, example: joined_by, local };
+            totals.errors.add_kind("joined_by_column", leaked);
+        }
         for at_ns in unheard_ns {
             totals.errors.add("cut_off", at_ns.saturating_sub(self.epoch_ns), CUT_OFF);
         }
@@ -363,6 +372,7 @@ impl Merge {
             series: seconds,
             ..Step::default()
         };
+        step.explain_missing(&totals.taken);
         // In this order: a rate that was kept is one over the window alone; senders that get no answer are
         // judged by the copies; an overload by the level at which the series settles.
         if step.keeps_rate() {
@@ -505,6 +515,12 @@ impl Merge {
     fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
         self.lost.iter().filter_map(|worker| self.accounts.get(worker)).map(|account| &account.counts)
     }
+}
+
+/// The mistake of a file that divides clients into rooms by number, and has them join rooms by their data.
+fn joined_by(kind: &RoomKind) -> Option<String> {
+    let column = kind.joined_by.as_ref()?;
+    Some(format!("[room.{}] is joined by {column}: of = \"{column}\" in place of size or count", kind.name))
 }
 
 /// Received copies that would be missing if they had not come.

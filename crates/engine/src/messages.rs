@@ -131,6 +131,9 @@ pub struct Delta<H = Packed> {
     pub abandoned: Abandoned,
     /// The errors of the interval.
     pub errors: Errors,
+    /// Messages with throng's ids that rules of the app's file took for something else, by rule. They are
+    /// errors only where as much is missing.
+    pub taken: Errors,
     /// The pushes of the interval that are compared, by their contents.
     pub contents: Vec<Content>,
     /// The answers of the interval by their HTTP status.
@@ -349,11 +352,11 @@ pub struct SentBroadcast {
     pub sent_ns: u64,
     /// True if its sender's connection ended before it was answered: the server may never have had it.
     pub is_cut_off: bool,
+    /// True if the application refused to publish it.
+    pub is_refused: bool,
     /// True if its sender was not in the room, as far as that is counted: it had not been let in, or was on
     /// its way out.
     pub is_outside: bool,
-    /// True if the application refused to publish it.
-    pub is_refused: bool,
 }
 
 /// A client that was announced to the others in a room as it came into it.
@@ -498,6 +501,7 @@ impl<H> Delta<H> {
         self.tail.merge(&other.tail);
         self.held.merge(&other.held);
         self.abandoned.merge(&other.abandoned);
+        self.taken.merge(&other.taken);
         self.errors.merge(&other.errors);
         for (&status, &answers) in &other.statuses {
             let sum = self.statuses.entry(status).or_default();

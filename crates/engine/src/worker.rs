@@ -103,6 +103,7 @@ impl Worker {
             acks: shared.acks(),
             stall_times: shared.wire.stall_times(),
             pushes: Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
+            misses: shared.wire.misses().to_vec(),
             is_flapping: plan.flap.is_some(),
             are_spoken_for: plan.publishing.is_some(),
             are_publishers: false,

@@ -4,7 +4,6 @@
 //! speaks (METHODOLOGY "Sentences"). Integrity comes first: what was lost, wrong, refused or late decides
 //! before any capacity is named. Text, page, Markdown, JUnit and the exit code all say what stands here.
 
-use crate::finding::Cause;
 use crate::format::{clients, rate};
 use crate::judgement::{Bottleneck, Found};
 use crate::limit::LimitOutcome;
@@ -136,8 +135,7 @@ fn nothing(run: &Run) -> Option<Claim> {
 fn may_be_held(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
-    let is_of_file =
-        step.bottleneck.as_ref().is_some_and(|why| matches!(why.cause, Cause::FileUnmatched { .. }));
+    let is_of_file = step.bottleneck.as_ref().is_some_and(|why| why.cause.lost_besides_file().is_some());
     let key = if is_of_file { "cannot_tell.app_file" } else { "cannot_tell.lag" };
     let claim = Claim::unclear(key, format!("unclear at {asked}")).of(asked);
     Some(claim.with_losses(failings(run.scenario, step)))

@@ -19,6 +19,9 @@ const PUBLISH: &str = "publish_";
 /// The prefix of kinds of errors that are answers of HTTP, which came, with another status, body or coding
 /// than expected (METHODOLOGY "Figures"); `wire::WrongResponse` names them.
 const ANSWERS: &str = "http_";
+/// The prefix of kinds of errors that are messages which a rule of the app's file took for something else;
+/// `wire::Rule` names them.
+const TAKEN: &str = "taken_by_";
 /// The kind of error of a handshake that an answer of HTTP refused: the client gets no connection by it, and
 /// no wrong answer.
 pub(crate) const HTTP_STATUS: &str = "http_status";
@@ -31,6 +34,11 @@ pub fn is_of_answers(kind: &str) -> bool {
 /// Returns whether errors of a kind are those of publishers.
 pub fn is_of_publishers(kind: &str) -> bool {
     kind.starts_with(PUBLISH)
+}
+
+/// Returns whether errors of a kind are messages that the app's file took for something else.
+pub(crate) fn is_taken(kind: &str) -> bool {
+    kind.starts_with(TAKEN)
 }
 
 /// One level of load, measured on its own. Times are from the start of the run.
@@ -136,6 +144,22 @@ impl Step {
     /// Its values.
     pub fn main_figure(&self) -> &Histogram {
         self.figures.get(self.main_timed())
+    }
+
+    /// Messages that did not come: copies or answers.
+    pub(crate) fn lacking(&self) -> u64 {
+        self.counts.missing.max(self.counts.unacknowledged)
+    }
+
+    /// Counts as errors the messages that a rule of the app's file took for something else, where about as
+    /// many are missing. Where a rule is right, what it takes is beside all that was due.
+    pub fn explain_missing(&mut self, taken: &Errors) {
+        let lacking = self.lacking();
+        for (kind, taken) in taken.iter().filter(|_| lacking > 0) {
+            if taken.count.abs_diff(lacking) <= lacking / 2 {
+                self.errors.add_kind(kind, taken.clone());
+            }
+        }
     }
 
     /// Reduces what was timed to what is occupied: a run keeps all of its steps.

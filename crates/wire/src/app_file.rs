@@ -247,6 +247,8 @@ pub struct Exchange {
     pub send: Say,
     /// The answer; `None`: whatever carries its id and is nothing else.
     pub reply: Option<Condition>,
+    /// Values to keep of the answer, for what is said later.
+    pub keep: Vec<Keep>,
     /// It is the protocol's own reply to the message (phoenix, socketio).
     pub is_replied: bool,
 }
@@ -300,6 +302,8 @@ pub struct Broadcast {
     pub own: Option<Condition>,
     /// The acknowledgement that the sender gets beside its own copy.
     pub ack: Option<Condition>,
+    /// Values to keep of the acknowledgement, or of the own copy without one.
+    pub keep: Vec<Keep>,
     /// It is the protocol's own reply to the message (phoenix, socketio).
     pub is_replied: bool,
 }
@@ -315,6 +319,7 @@ impl Broadcast {
             copy: None,
             own: None,
             ack: None,
+            keep: Vec::new(),
             is_replied: false,
         }
     }
@@ -358,6 +363,8 @@ pub struct Push {
 pub struct Heartbeat {
     /// The time from one to the next, nanoseconds.
     pub every_ns: u64,
+    /// The room it is sent to, among the joins that the protocol makes itself; 0 without any.
+    pub room: u16,
     /// The message.
     pub send: Say,
 }
@@ -375,6 +382,8 @@ pub struct Condition {
     pub json: Vec<(String, JsonScalar)>,
     /// The place in an answer of the number of the message it answers, on its connection.
     pub key: Option<Key>,
+    /// The file and the line, as `app.toml:3`.
+    pub place: Option<String>,
 }
 
 /// The place of its message's number in a JSON answer.

@@ -225,6 +225,15 @@ impl Config {
         }
     }
 
+    /// What each test of the app's conditions on messages with ids wants, in words: an
+    /// [`Unmatched`](crate::Event::Unmatched) message lacks one of them.
+    pub fn misses(&self) -> &[String] {
+        match &self.app {
+            App::Bench(_) => &[],
+            App::File(app) => app.misses(),
+        }
+    }
+
     /// Broadcasts that the server acknowledges with a result of its own, apart from the sender's copy.
     pub fn acks(&self) -> Acks {
         let options = self.options();

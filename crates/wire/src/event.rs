@@ -251,6 +251,37 @@ pub struct Pushed {
     pub lacks: bool,
 }
 
+/// A rule of the user's own app whose messages are not measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// Messages to answer.
+    Answer,
+    /// Messages that the server sends by itself.
+    Push,
+    /// Messages without meaning.
+    Ignore,
+}
+
+impl Rule {
+    /// Its name among the kinds of errors.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Answer => "taken_by_answer",
+            Rule::Push => "taken_by_push",
+            Rule::Ignore => "taken_by_ignore",
+        }
+    }
+
+    /// Its key in an app's file.
+    pub fn key(self) -> &'static str {
+        match self {
+            Rule::Answer => "[[answer]]",
+            Rule::Push => "[push]",
+            Rule::Ignore => "[[ignore]]",
+        }
+    }
+}
+
 /// An event of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -299,9 +330,18 @@ pub enum Event {
         run: u16,
         /// When it was sent.
         sent_ns: u64,
-        /// The condition that comes nearest, by its key in the app's file; `None`: the file has none for such
-        /// messages.
-        near: Option<&'static str>,
+        /// The nearest condition and what it lacks, by number among [`Config::misses`](crate::Config::misses);
+        /// `None`: the file has no condition for such messages.
+        near: Option<u16>,
+    },
+    /// A message with one of our marks that a rule of the user's own app takes for something else.
+    Taken {
+        /// The run that it was sent in.
+        run: u16,
+        /// When it was sent.
+        sent_ns: u64,
+        /// The rule.
+        rule: Rule,
     },
     /// A message that the server sends by itself, and that the user's own app looks for.
     Pushed(Pushed),

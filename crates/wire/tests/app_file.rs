@@ -48,6 +48,7 @@ fn chat() -> AppFile {
         echo: Some(Exchange {
             send: say(r#"{"type":"ask","id":"{id}","text":"{padding}"}"#, Purpose::Measured),
             reply: Some(is_type("answer")),
+            keep: Vec::new(),
             is_replied: false,
         }),
         broadcasts: vec![Broadcast {
@@ -58,7 +59,11 @@ fn chat() -> AppFile {
         errors: vec![Refusal { kind: "login".into(), when: is_type("denied") }],
         answers: vec![Reaction { when: is_type("ping"), send: other(r#"{"type":"pong"}"#) }],
         ignore: vec![is_type("presence")],
-        heartbeats: vec![Heartbeat { every_ns: 5 * SECOND_NS, send: other(r#"{"type":"alive","n":{seq}}"#) }],
+        heartbeats: vec![Heartbeat {
+            every_ns: 5 * SECOND_NS,
+            room: 0,
+            send: other(r#"{"type":"alive","n":{seq}}"#),
+        }],
         ..AppFile::default()
     }
 }
@@ -126,8 +131,11 @@ fn the_opening_goes_step_by_step() {
 
 #[test]
 fn heartbeats_have_their_own_interval() {
-    let beat =
-        |every_s: u64, text| Heartbeat { every_ns: every_s * SECOND_NS, send: say(text, Purpose::Other) };
+    let beat = |every_s: u64, text| Heartbeat {
+        every_ns: every_s * SECOND_NS,
+        room: 0,
+        send: say(text, Purpose::Other),
+    };
     let heartbeats = vec![beat(5, "five"), beat(3, "three")];
     let cfg = config_of(AppFile { open: vec![], heartbeats, ..chat() });
     let (mut client, mut io) = opened(&cfg);
@@ -307,7 +315,7 @@ fn server_calls_do_not_consume_answers() {
     let key = Some(Key { at: "/1".into(), form: KeyForm::Seq });
     let reply = Some(Condition { json, key, ..Condition::default() });
     let send = say(r#"[2,{seq},"Heartbeat",{}]"#, Purpose::Numbered);
-    let echo = Some(Exchange { send, reply, is_replied: false });
+    let echo = Some(Exchange { send, reply, keep: Vec::new(), is_replied: false });
     let cfg = config_of(AppFile { open: vec![], broadcasts: vec![], echo, ..chat() });
     let (mut client, mut io) = opened(&cfg);
     client.send(&cfg, 0, 7, Kind::Echo, stamp(1), &mut io);

@@ -104,19 +104,18 @@ const modes = {
   ticks: () => ticker(() => false),
   // Every tenth is missing.
   holes: () => ticker((seq) => seq % 10 === 0),
+  // By a clock that is five seconds ahead.
+  ahead: () => ticker(() => false, 5_000),
   // A list in a field.
-  batch: () => {
+  batch: () => batches(),
+  // The same, and each sender has a word of its own.
+  confirmed: () => batches(true),
+  // Every two-hundredth copy is lost.
+  leaky: () => {
     const sockets = new WebSocketServer({ server })
-    const add = collector(50, (list) => {
-      const frame = JSON.stringify({ type: 'updates', list })
-      for (const socket of sockets.clients) {
-        socket.send(frame)
-        counts.sent += list.length
-      }
-    })
+    let due = 0
     sockets.on('connection', (socket) => socket.on('message', (data) => {
-      counts.said++
-      add(JSON.parse(data).text)
+      for (const other of sockets.clients) if (++due % 200) other.send(JSON.stringify({ type: 'said', text: JSON.parse(data).text }))
     }))
   },
   // The JSON hub protocol's framing.
@@ -147,8 +146,6 @@ const modes = {
   // An event whose argument is an array.
   // Names each client by a cookie, as balancers do, and counts those that come back with it; one that says "go" loses its connection.
   cookies: () => {
-  // By a clock that is five seconds ahead.
-  ahead: () => ticker(() => false, 5_000),
     const sockets = new WebSocketServer({ server })
     const isKnown = (request) => /node=\d/.test(request.headers.cookie)
     sockets.on('headers', (headers, request) => isKnown(request) || headers.push(`Set-Cookie: node=${counts.connections}; Path=/`))
@@ -175,12 +172,15 @@ const modes = {
     const io = new Server(server)
     for (const [name, key] of [['/chat', 'c'], ['/news', 'n']]) {
       io.of(name).use((socket, next) => next(socket.handshake.auth.key === key ? undefined : new Error('key')))
-      io.of(name).on('connection', (socket) => socket.on('say', (text, done) => {
-        counts.said++
-        counts.sent += io.of(name).sockets.size
-        io.of(name).emit('said', `${name} ${text}`)
-        done()
-      }))
+      io.of(name).on('connection', (socket) => {
+        socket.on('typing', () => counts[name === '/chat' ? 'typedInChat' : 'typedInNews']++)
+        socket.on('say', (text, done) => {
+          counts.said++
+          counts.sent += io.of(name).sockets.size
+          io.of(name).emit('said', `${name} ${text}`)
+          done()
+        })
+      })
     }
     setInterval(() => { counts.connections = io.engine.clientsCount }, 20)
   },
@@ -216,6 +216,32 @@ const modes = {
   // Pusher's protocol, and its HTTP API, which verifies signatures as documented: private channels that are signed for, and client events to the others.
   pusher: () => {
     const channels = new Map()
+    const isSigned = ({ method, url }, body) => {
+      const { pathname, searchParams } = new URL(url, 'http://localhost')
+      const signature = searchParams.get('auth_signature')
+      searchParams.delete('auth_signature')
+      const query = [...searchParams].sort(([a], [b]) => (a < b ? -1 : 1)).map((pair) => pair.join('=')).join('&')
+      const isFresh = Math.abs(Date.now() / 1e3 - Number(searchParams.get('auth_timestamp'))) < 600
+      const isWhole = crypto.createHash('md5').update(body).digest('hex') === searchParams.get('body_md5')
+      const signed = crypto.createHmac('sha256', 'app-secret').update([method, pathname, query].join('\n')).digest('hex')
+      return isFresh && isWhole && signature === signed
+    }
+    server.on('request', (request, reply) => {
+      if (request.method !== 'POST') return
+      let body = ''
+      request.on('data', (part) => { body += part })
+      request.on('end', () => {
+        reply.statusCode = isSigned(request, body) ? 200 : 401
+        reply.end('{}')
+        if (reply.statusCode !== 200) return
+        counts.said++
+        const { name, channel, data } = JSON.parse(body)
+        for (const member of channels.get(channel) ?? []) {
+          member.send(JSON.stringify({ event: name, channel, data }))
+          counts.sent++
+        }
+      })
+    })
     new WebSocketServer({ server }).on('connection', (socket) => {
       const id = `${++counts.connections}.${Math.floor(Math.random() * 1e9)}`
       const tell = (event, data, channel) => socket.send(JSON.stringify({ event, channel, data: JSON.stringify(data) }))
@@ -244,6 +270,23 @@ const modes = {
       tell('pusher:connection_established', { socket_id: id, activity_timeout: 120 })
     })
   },
+  // Each message has a nonce that the answer before it gave, or the greeting.
+  nonces: () => {
+    new WebSocketServer({ server }).on('connection', (socket) => {
+      let nonce
+      const answer = (message) => {
+        nonce = crypto.randomBytes(8).toString('hex')
+        socket.send(JSON.stringify({ ...message, nonce }))
+      }
+      answer({ type: 'hello' })
+      socket.on('message', (data) => {
+        const message = JSON.parse(data)
+        if (message.nonce !== nonce) return socket.send(JSON.stringify({ type: 'stale' }))
+        counts.said++
+        answer({ type: message.seq ? 'ok' : 'answer', text: message.text, seq: message.seq })
+      })
+    })
+  },
   // JSON-RPC: an answer has the number of its call alone.
   rpc: () => {
     new WebSocketServer({ server }).on('connection', (socket) => socket.on('message', (data) => {
@@ -259,32 +302,6 @@ const modes = {
       const { id } = JSON.parse(data)
       const isRefused = ++counts.said % 3 === 0
       counts.replayed += isRefused ? 1 : 0
-    const isSigned = ({ method, url }, body) => {
-      const { pathname, searchParams } = new URL(url, 'http://localhost')
-      const signature = searchParams.get('auth_signature')
-      searchParams.delete('auth_signature')
-      const query = [...searchParams].sort(([a], [b]) => (a < b ? -1 : 1)).map((pair) => pair.join('=')).join('&')
-      const isFresh = Math.abs(Date.now() / 1e3 - Number(searchParams.get('auth_timestamp'))) < 600
-      const isWhole = crypto.createHash('md5').update(body).digest('hex') === searchParams.get('body_md5')
-      const signed = crypto.createHmac('sha256', 'app-secret').update([method, pathname, query].join('\n')).digest('hex')
-      return isFresh && isWhole && signature === signed
-    }
-    server.on('request', (request, reply) => {
-      if (request.method !== 'POST') return
-      let body = ''
-      request.on('data', (part) => { body += part })
-      request.on('end', () => {
-        reply.statusCode = isSigned(request, body) ? 200 : 401
-        reply.end('{}')
-        if (reply.statusCode !== 200) return
-        counts.said++
-        const { name, channel, data } = JSON.parse(body)
-        for (const member of channels.get(channel) ?? []) {
-          member.send(JSON.stringify({ event: name, channel, data }))
-          counts.sent++
-        }
-      })
-    })
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...(isRefused ? { error: { code: -32000 } } : { result: null }) }))
     }))
   },

@@ -60,12 +60,14 @@ impl Checked<'_> {
         keeper: &mut KeptNames,
         Conversation { kinds, says, rooms }: Conversation<'_>,
     ) -> Result<AppFile, Failure> {
-        let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
+        let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref(), keeper)).transpose()?;
         let Joining { joins, places, steps, visited_rooms } =
             rooms::joining(self.source, file, self.facts, self.names, rooms, |passage, names| {
                 Checked { names, ..*self }.passage_steps(passage, keeper)
             })?;
-        let broadcasts = self.broadcasts(file, kinds, says, &places)?;
+        let broadcasts = self.broadcasts(file, kinds, says, &places, keeper)?;
+        let heartbeats = file.heartbeat.0.iter().map(|each| self.heartbeat(each, kinds, &places));
+        let heartbeats = heartbeats.collect::<Result<_, _>>()?;
         self.check_told_apart(file, echo.as_ref(), &broadcasts)?;
         let resume = file.resume.as_ref().map(|resume| self.resume(resume, resumed)).transpose()?;
         open.extend(steps);
@@ -89,18 +91,20 @@ impl Checked<'_> {
                 .map(|(name, rule)| self.push(name, rule, kinds))
                 .collect::<Result<_, _>>()?,
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
-            heartbeats: file.heartbeat.0.iter().map(|each| self.heartbeat(each)).collect::<Result<_, _>>()?,
+            heartbeats,
         })
     }
 
-    fn echo(&self, echo: &file::Echo) -> Result<Exchange, Failure> {
+    fn echo(&self, echo: &file::Echo, keeper: &mut KeptNames) -> Result<Exchange, Failure> {
         let reply = self.answer(&echo.reply)?;
         let is_numbered = reply.as_ref().is_some_and(|reply| reply.key.is_some());
         // The number tells answers apart, so that the text needs no id beside it.
         let purpose = if is_numbered { Purpose::Numbered } else { Purpose::Measured };
         let send = self.say(&echo.event, &echo.send, purpose)?;
         self.check_numbered(&send, &echo.send, reply.as_ref())?;
-        Ok(Exchange { send, reply, is_replied: self.replied(&echo.replied)? })
+        keeps::check_answered(self.source, &echo.keep, [&echo.reply, &None])?;
+        let keep = keeper.of_message(self.source, &echo.keep)?;
+        Ok(Exchange { send, reply, keep, is_replied: self.replied(&echo.replied)? })
     }
 
     /// The messages that everyone in a room gets.
@@ -110,6 +114,7 @@ impl Checked<'_> {
         kinds: &[RoomKind],
         says: &[SayKind],
         places: &[Option<u16>],
+        keeper: &mut KeptNames,
     ) -> Result<Vec<Broadcast>, Failure> {
         if let Some(broadcast) = file.broadcast.as_ref().filter(|_| !file.say.is_empty()) {
             let problem =
@@ -132,12 +137,12 @@ impl Checked<'_> {
                 let problem = "[publish] takes its place: what is published is what everyone gets";
                 Err(self.wrong(broadcast, problem))
             }
-            (Some(broadcast), None) => Ok(vec![self.broadcast(broadcast.get_ref())?]),
+            (Some(broadcast), None) => Ok(vec![self.broadcast(broadcast.get_ref(), keeper)?]),
             (None, Some(publish)) if file.say.is_empty() => Ok(vec![self.published(publish)?]),
             (None, publish) => {
                 let publish = publish.as_ref().map(Spanned::get_ref);
                 let said = file.say.iter().zip(says);
-                said.map(|(say, kind)| self.said(publish, say, kind, kinds, places)).collect()
+                said.map(|(say, kind)| self.said(publish, say, kind, kinds, places, keeper)).collect()
             }
         }
     }
@@ -197,8 +202,9 @@ impl Checked<'_> {
         kind: &SayKind,
         kinds: &[RoomKind],
         places: &[Option<u16>],
+        keeper: &mut KeptNames,
     ) -> Result<Broadcast, Failure> {
-        let file::Say { event, body, copy, own, ack, replied, .. } = say.get_ref();
+        let file::Say { event, body, copy, own, ack, replied, keep, .. } = say.get_ref();
         let has_joins = places.iter().any(Option::is_some);
         let place = places.get(usize::from(kind.room)).copied().flatten();
         if has_joins && place.is_none() {
@@ -218,9 +224,11 @@ impl Checked<'_> {
             Some(_) => of_room.say_in_request(body)?,
             None => of_room.say(event, body, Purpose::Measured)?,
         };
+        keeps::check_answered(self.source, keep, [ack, own])?;
         let ack = self.answer(ack)?;
         self.check_numbered(&send, body, ack.as_ref())?;
         Ok(Broadcast {
+            keep: keeper.of_message(self.source, keep)?,
             room: place.unwrap_or(0),
             share: kind.share,
             target,
@@ -232,11 +240,13 @@ impl Checked<'_> {
         })
     }
 
-    fn broadcast(&self, broadcast: &file::Broadcast) -> Result<Broadcast, Failure> {
+    fn broadcast(&self, broadcast: &file::Broadcast, keeper: &mut KeptNames) -> Result<Broadcast, Failure> {
         let send = self.say(&broadcast.event, &broadcast.send, Purpose::Measured)?;
         let ack = self.answer(&broadcast.ack)?;
         self.check_numbered(&send, &broadcast.send, ack.as_ref())?;
+        keeps::check_answered(self.source, &broadcast.keep, [&broadcast.ack, &broadcast.own])?;
         Ok(Broadcast {
+            keep: keeper.of_message(self.source, &broadcast.keep)?,
             copy: self.optional(&broadcast.copy)?,
             own: self.optional(&broadcast.own)?,
             ack,
@@ -394,11 +404,24 @@ impl Checked<'_> {
         Ok(Reaction { when: self.condition(&rule.when)?, send })
     }
 
-    fn heartbeat(&self, heartbeat: &file::Heartbeat) -> Result<Heartbeat, Failure> {
-        Ok(Heartbeat {
-            every_ns: self.duration(&heartbeat.every)?,
-            send: self.say(&heartbeat.event, &heartbeat.send, Purpose::Other)?,
-        })
+    fn heartbeat(
+        &self,
+        heartbeat: &file::Heartbeat,
+        kinds: &[RoomKind],
+        places: &[Option<u16>],
+    ) -> Result<Heartbeat, Failure> {
+        let file::Heartbeat { every, room, event, send } = heartbeat;
+        // Elsewhere a message says itself where it goes.
+        let needs_room = places.iter().flatten().count() > 1;
+        let kind = match needs_room || room.is_some() {
+            true => Some(usize::from(says::room(self.source, send, room, kinds)?)),
+            false => None,
+        };
+        let names =
+            kind.map_or_else(|| self.names.clone(), |kind| rooms::names_in(self.names, &kinds[kind].name));
+        let send = Checked { names: &names, ..*self }.say(event, send, Purpose::Other)?;
+        let room = kind.and_then(|kind| places[kind]).unwrap_or(0);
+        Ok(Heartbeat { every_ns: self.duration(every)?, room, send })
     }
 
     /// The answer to a message, which may have its number: `{seq}`.

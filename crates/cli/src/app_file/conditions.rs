@@ -20,6 +20,7 @@ pub(super) fn read(
         event: event.clone(),
         contains: contains.clone(),
         regex: regex.clone(),
+        place: source.place(when.span()),
         ..Condition::default()
     };
     for text in event.iter().chain(contains) {

@@ -259,6 +259,8 @@ pub(super) struct Say {
     pub(super) own: Option<Spanned<When>>,
     pub(super) ack: Option<Spanned<When>>,
     pub(super) replied: Option<Spanned<bool>>,
+    #[serde(default)]
+    pub(super) keep: Written,
     pub(super) share: Option<Spanned<String>>,
     pub(super) rate: Option<Spanned<toml::Value>>,
 }
@@ -304,6 +306,8 @@ pub(super) struct Echo {
     pub(super) send: Spanned<String>,
     pub(super) reply: Option<Spanned<When>>,
     pub(super) replied: Option<Spanned<bool>>,
+    #[serde(default)]
+    pub(super) keep: Written,
 }
 
 #[derive(Deserialize)]
@@ -316,6 +320,8 @@ pub(super) struct Broadcast {
     pub(super) own: Option<Spanned<When>>,
     pub(super) ack: Option<Spanned<When>>,
     pub(super) replied: Option<Spanned<bool>>,
+    #[serde(default)]
+    pub(super) keep: Written,
 }
 
 /// How clients lose their connections and come back, as the flags of the same names have it.
@@ -437,6 +443,7 @@ impl<'de> Visitor<'de> for HeartbeatsVisitor {
 #[serde(deny_unknown_fields)]
 pub(super) struct Heartbeat {
     pub(super) every: Spanned<String>,
+    pub(super) room: Option<Spanned<String>>,
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Spanned<String>,
 }

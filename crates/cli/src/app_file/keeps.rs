@@ -4,7 +4,7 @@ use toml::Spanned;
 use wire::app_file::{KEEPS_MAX, Keep, VALUES_MAX};
 use wire::template::{Names, Template};
 
-use super::file::{AnswerRule, File, IgnoreRule, Written};
+use super::file::{AnswerRule, File, IgnoreRule, When, Written};
 use super::source::Source;
 use crate::exit::Failure;
 
@@ -86,6 +86,18 @@ pub(super) fn check_waits(source: &Source<'_>, keep: &Written, waits: bool) -> R
     Err(source.error(from.span(), problem))
 }
 
+/// Checks that there is an answer to keep something of, which a condition recognises.
+pub(super) fn check_answered(
+    source: &Source<'_>,
+    keep: &Written,
+    answers: [&Option<Spanned<When>>; 2],
+) -> Result<(), Failure> {
+    let is_answered = answers.into_iter().any(Option::is_some);
+    let Some(from) = keep.values().next().filter(|_| !is_answered) else { return Ok(()) };
+    let problem = "is kept of the answer: expected `reply` beside it in [echo], elsewhere `ack` or `own`";
+    Err(source.error(from.span(), problem))
+}
+
 /// Makes placeholders of what is kept.
 pub(super) fn name(names: &mut Names, keeps: &[Keep]) {
     for keep in keeps {
@@ -93,8 +105,8 @@ pub(super) fn name(names: &mut Names, keeps: &[Keep]) {
     }
 }
 
-/// Makes placeholders of everything that is kept of messages behind the opening: joins, and what is answered
-/// or ignored.
+/// Makes placeholders of everything that is kept of messages behind the opening: joins, what is answered or
+/// ignored, and the answers to measured messages.
 pub(super) fn name_later(
     source: &Source<'_>,
     file: &File,
@@ -105,7 +117,10 @@ pub(super) fn name_later(
     let joins = joins.map(|join| &join.get_ref().keep);
     let answers = file.answer.iter().map(|AnswerRule { keep, .. }| keep);
     let ignored = file.ignore.iter().map(|IgnoreRule { keep, .. }| keep);
-    for keep in joins.chain(answers).chain(ignored) {
+    let measured = file.echo.iter().map(|echo| &echo.get_ref().keep);
+    let measured = measured.chain(file.broadcast.iter().map(|broadcast| &broadcast.get_ref().keep));
+    let measured = measured.chain(file.say.values().map(|say| &say.get_ref().keep));
+    for keep in joins.chain(answers).chain(ignored).chain(measured) {
         name(names, &keeper.of_message(source, keep)?);
     }
     Ok(())

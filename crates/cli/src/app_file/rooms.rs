@@ -51,7 +51,8 @@ pub(super) fn kinds(
             None => (division(source, room, clients_max)?, by_number),
         };
         people.names.set(format!("{OF_KIND}{name}"), called);
-        kinds.push(RoomKind { name: name.clone(), division });
+        let joined_by = if room.get_ref().of.is_none() { joined_by(room.get_ref()) } else { None };
+        kinds.push(RoomKind { name: name.clone(), division, joined_by });
     }
     people.rooms = kinds.iter().map(|kind| kind.division.clone()).collect();
     people.names = match &kinds[..] {
@@ -70,6 +71,20 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b));
     is_sound.then_some(()).ok_or_else(|| {
         format!("expected a name of lower-case letters, digits, - and _, at most {NAME_BYTES_MAX}")
+    })
+}
+
+/// The column that a room is joined by, where its join does not name the room itself.
+fn joined_by(room: &file::Room) -> Option<String> {
+    let file::Join { topic, channel, namespace, params, send, .. } = room.join.as_ref()?.get_ref();
+    let texts =
+        [topic, channel, namespace, params, send].into_iter().flatten().map(|text| text.get_ref().as_str());
+    if texts.clone().any(|text| text.contains("{room")) {
+        return None;
+    }
+    texts.into_iter().find_map(|text| {
+        let (_, column) = text.split_once("{person.")?;
+        Some(format!("{{person.{}}}", column.split_once('}')?.0))
     })
 }
 

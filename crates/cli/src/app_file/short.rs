@@ -9,7 +9,7 @@ use load::Workload;
 use toml::Spanned;
 use wire::{Body, DialectId};
 
-use super::file::{self, Broadcast, Echo, File, NAME_BYTES_MAX};
+use super::file::{self, Broadcast, Echo, File, NAME_BYTES_MAX, Written};
 use super::publish::{Publish, PublishArgs};
 use crate::dialect_args::listed;
 use crate::exit::Failure;
@@ -131,12 +131,20 @@ impl BroadcastArgs {
                 file.publish = Some(Spanned::new(at("--body"), publish));
             }
             Workload::Echo => {
-                let echo = Echo { event, send, reply: None, replied };
+                let echo = Echo { event, send, reply: None, replied, keep: Written::new() };
                 file.echo = Some(Spanned::new(at("--body"), echo));
             }
             Workload::Broadcast => {
-                let broadcast =
-                    Broadcast { to: None, event, send, copy: None, own: None, ack: None, replied };
+                let broadcast = Broadcast {
+                    to: None,
+                    event,
+                    send,
+                    copy: None,
+                    own: None,
+                    ack: None,
+                    replied,
+                    keep: Written::new(),
+                };
                 file.broadcast = Some(Spanned::new(at("--body"), broadcast));
             }
         }

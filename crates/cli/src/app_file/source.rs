@@ -38,6 +38,13 @@ impl Source<'_> {
         Err(self.error(name.span(), problem))
     }
 
+    /// The file and the line of a place: `app.toml:3`. `None`: it is a flag's.
+    pub(super) fn place(&self, at: Range<usize>) -> Option<String> {
+        let name = self.path?.file_name()?.to_string_lossy();
+        let line = self.text[..char_before(self.text, at.start)].matches('\n').count() + 1;
+        Some(format!("{name}:{line}"))
+    }
+
     /// Describes an error there: line and column as people count them, the line itself, the place underlined.
     pub(super) fn error(&self, at: Range<usize>, problem: impl std::fmt::Display) -> Failure {
         let Some(path) = self.path else { return Failure::usage(&self.text[at], problem) };

@@ -99,7 +99,7 @@ pub(super) fn app(
             .map_err(|problem| source.error(text.span(), problem))?;
     }
     // A message of plain HTTP has nothing of its own: its request is an option of the protocol.
-    let echo = Exchange { send: Say::default(), reply: None, is_replied: false };
+    let echo = Exchange { send: Say::default(), reply: None, keep: Vec::new(), is_replied: false };
     Ok(AppFile {
         name: source.name(file.name.as_ref())?,
         login,

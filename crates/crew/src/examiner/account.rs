@@ -51,7 +51,7 @@ impl Account {
         for &answers in delta.statuses.values() {
             sum(&mut self.answers, answers);
         }
-        for (_, kind) in delta.errors.iter() {
+        for (_, kind) in delta.errors.iter().chain(delta.taken.iter()) {
             sum(&mut self.errors, kind.count);
         }
         sum(&mut self.acks, delta.acks);

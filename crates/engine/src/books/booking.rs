@@ -135,6 +135,7 @@ impl<'a> Booking<'a> {
             Event::Unmatched { run, sent_ns, .. } if run != self.ledger.run => {
                 self.handle_other_run(sent_ns);
             }
+            Event::Taken { run, .. } if run != self.ledger.run => {}
             Event::Corrupt { .. } => {
                 self.ledger.meter.counts.corrupt += 1;
                 self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
@@ -148,10 +149,12 @@ impl<'a> Booking<'a> {
             }
             Event::Unmatched { near, .. } => {
                 self.ledger.meter.hear("unmatched", self.client, self.heard);
-                self.ledger.meter.error("unmatched", self.client, self.now_ns, || {
-                    let near = near.map(|near| format!("; `{near}` comes nearest")).unwrap_or_default();
-                    format!("a message with throng's id fits no condition of the app's file{near}")
-                });
+                let Ledger { meter, misses, .. } = &mut *self.ledger;
+                let near = near.and_then(|near| misses.get(usize::from(near)));
+                meter.error("unmatched", self.client, self.now_ns, || unmatched(near));
+            }
+            Event::Taken { rule, .. } => {
+                self.ledger.meter.handle_taken(rule, self.client, self.heard, self.now_ns);
             }
             Event::Pushed(pushed) => self.pushed(pushed),
             // The same message also comes the way that counts.
@@ -573,6 +576,12 @@ impl<'a> Booking<'a> {
             role.rtt.record_n_ns(rtt_ns, awaited);
         }
     }
+}
+
+/// The words of the error of a message that fits no condition, with what the nearest wants.
+fn unmatched(near: Option<&String>) -> String {
+    let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+    format!("a message with throng's id fits no condition of the app's file{near}")
 }
 
 #[cfg(test)]

@@ -308,7 +308,7 @@ pub(super) mod tests {
     #[test]
     fn messages_due_together_are_charged_by_kind() {
         let say = |share| SayKind { name: String::new(), room: 0, to_others: false, share };
-        let kinds = vec![RoomKind { name: String::new(), division: Division::ONE }];
+        let kinds = vec![RoomKind { name: String::new(), division: Division::ONE, joined_by: None }];
         let rooms = Rooms::several(kinds, vec![say(1), say(3)], Vec::new()).expect("two kinds");
         let (mut ledger, mut records) = (ledger_in(rooms, Workload::Broadcast, 1, None), records(1));
         let mut of_kinds = [0; 2];

@@ -32,6 +32,8 @@ pub(crate) struct LedgerOptions {
     pub(crate) stall_times: Option<u64>,
     /// The pushes that the app looks for.
     pub(crate) pushes: Option<Pushes>,
+    /// What conditions of the app's file want of messages with ids, in words.
+    pub(crate) misses: Vec<String>,
     /// True if clients may lose their connections on purpose, and reconnect.
     pub(crate) is_flapping: bool,
     /// True if publishers send these clients' messages.
@@ -47,6 +49,7 @@ impl Default for LedgerOptions {
             acks: Acks::all(true),
             stall_times: None,
             pushes: None,
+            misses: Vec::new(),
             is_flapping: false,
             are_spoken_for: false,
             are_publishers: false,
@@ -68,6 +71,8 @@ pub(crate) struct Ledger {
     pub(crate) streams: Streams,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
+    /// What conditions of the app's file want of messages with ids, in words.
+    pub(crate) misses: Vec<String>,
     /// True if clients may leave in the midst of a step: a room, or the server for a while.
     has_leavers: bool,
     /// True if publishers send these clients' messages, which then do not end with the clients' connections.
@@ -107,6 +112,7 @@ impl Ledger {
             memberships,
             streams: Streams::new(options.stall_times.unwrap_or(0)),
             pushes: options.pushes.map(Box::new),
+            misses: options.misses,
             has_leavers,
             are_spoken_for: options.are_spoken_for,
             was_heeded: false,

@@ -9,7 +9,7 @@ use load::{Segment, StepOrder};
 use net::{clock, proc};
 use secret::Secret;
 use stats::{Account, Count, Counts, Errors, Figures, Histogram};
-use wire::People;
+use wire::{People, Rule};
 
 use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
@@ -36,6 +36,8 @@ pub(crate) struct Meter {
     /// Counts and times by role, where there are roles.
     roles: Vec<RoleDelta<Histogram>>,
     pub(crate) errors: Errors,
+    /// Messages of ours that rules of the app's file took for something else.
+    taken: Errors,
     /// The contents of pushes that are compared.
     pub(crate) contents: Contents,
     /// Answers by their status. A handful of keys: one node, whose search costs nanoseconds.
@@ -118,6 +120,7 @@ impl Meter {
             says: Vec::new(),
             roles: Vec::new(),
             errors: Errors::default(),
+            taken: Errors::default(),
             contents: Contents::default(),
             statuses: BTreeMap::new(),
             due: 0,
@@ -248,6 +251,15 @@ impl Meter {
         }
     }
 
+    /// Counts a message of ours that a rule of the app's file took for something else.
+    pub(crate) fn handle_taken(&mut self, rule: Rule, client: u32, bytes: &[u8], now_ns: u64) {
+        let example = match self.taken.get(rule.name()) {
+            Some(_) => String::new(),
+            None => format!("`{}`: {}", rule.key(), excerpt(&self.secrets.scrub(bytes, client))),
+        };
+        self.taken.add(rule.name(), now_ns.saturating_sub(self.epoch_ns), &example);
+    }
+
     /// Counts the loss of a client's connection, or of the attempt at one, as an error of its cause.
     pub(crate) fn loss(&mut self, cause: Cause, client: u32, now_ns: u64, example: impl FnOnce() -> String) {
         self.error(cause.kind(), client, now_ns, example);
@@ -329,6 +341,7 @@ impl Meter {
             held: std::mem::take(&mut self.held),
             abandoned: std::mem::take(&mut self.abandoned),
             errors: std::mem::take(&mut self.errors),
+            taken: std::mem::take(&mut self.taken),
             contents: self.contents.take(),
             statuses: std::mem::take(&mut self.statuses),
             usage,

@@ -23,6 +23,9 @@ pub struct RoomKind {
     pub name: String,
     /// The division of clients into rooms.
     pub division: Division,
+    /// The column of users' data that the app's file joins a room by, such as `{person.team}`, where the
+    /// division goes by clients' numbers.
+    pub joined_by: Option<String>,
 }
 
 /// Messages of one kind.
@@ -52,7 +55,7 @@ impl Rooms {
     /// Rooms in which all members hear each other.
     pub fn of(division: Division) -> Rooms {
         let say = SayKind { name: String::new(), room: 0, to_others: false, share: 1 };
-        let kinds = vec![RoomKind { name: String::new(), division }];
+        let kinds = vec![RoomKind { name: String::new(), division, joined_by: None }];
         Rooms { kinds, says: vec![say], roles: Vec::new(), visits: Vec::new() }
     }
 

@@ -101,7 +101,7 @@ mod tests {
         ) {
             let kinds: Vec<RoomKind> = sizes
                 .iter()
-                .map(|&size| RoomKind { name: String::new(), division: Division::of_size(size.try_into().unwrap()) })
+                .map(|&size| RoomKind { name: String::new(), division: Division::of_size(size.try_into().unwrap()), joined_by: None })
                 .collect();
             let says: Vec<SayKind> = says
                 .into_iter()

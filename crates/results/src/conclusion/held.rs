@@ -103,9 +103,7 @@ fn beyond(step: &Step) -> Option<String> {
         Bottleneck::Generator | Bottleneck::Machine => {
             Some(format!("unclear beyond: the {who} was the bottleneck"))
         }
-        _ if matches!(found.cause, Cause::FileUnmatched { .. }) => {
-            Some(format!("unclear beyond: {}", found.cause))
-        }
+        _ if found.cause.lost_besides_file().is_some() => Some(format!("unclear beyond: {}", found.cause)),
         _ => Some("unclear beyond: without lag, the limits would have been kept".to_owned()),
     }
 }

@@ -11,7 +11,7 @@ use crate::rates::KEPT_PERCENT_MIN;
 use crate::scenario::{Due, Scenario};
 use crate::silence;
 use crate::standing;
-use crate::step::{HTTP_STATUS, Step, is_of_answers, is_of_publishers};
+use crate::step::{HTTP_STATUS, Step, is_of_answers, is_of_publishers, is_taken};
 
 /// The share of the rate that is left without what was lost that is enough for it to be explained by that.
 const EXPLAINED: f64 = 0.9;
@@ -259,11 +259,12 @@ fn first_loss(scenario: Scenario, step: &Step) -> Option<Ns> {
 /// Returns whether an error is one of the connections of clients that count: not of an answer or of a
 /// message, nor of those who publish, of visits, or of slow clients.
 fn is_of_clients(scenario: Scenario, kind: &str) -> bool {
-    const OTHERS: [&str; 17] = [
+    const OTHERS: [&str; 18] = [
         "broke_off",
         "cut_off",
         "join_refused",
         "join_unanswered",
+        "joined_by_column",
         "no_copies",
         "not_resent",
         "other_run",
@@ -281,7 +282,11 @@ fn is_of_clients(scenario: Scenario, kind: &str) -> bool {
     // A stream is a request's, or a client's whole connection (RFC 8441).
     const STREAMS: [&str; 2] = ["http2_refused", "http2_reset"];
     let is_of_requests = !scenario.facts().has_dialects && STREAMS.contains(&kind);
-    !is_of_requests && !is_of_answers(kind) && !is_of_publishers(kind) && !OTHERS.contains(&kind)
+    !is_of_requests
+        && !is_taken(kind)
+        && !is_of_answers(kind)
+        && !is_of_publishers(kind)
+        && !OTHERS.contains(&kind)
 }
 
 /// The most frequent of the HTTP answers that were not as expected.

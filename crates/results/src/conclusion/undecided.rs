@@ -19,13 +19,16 @@ pub(super) fn is_undecided(step: &Step) -> bool {
             Cause::GeneratorRanOut { .. } | Cause::GeneratorLostAgents { .. } | Cause::GeneratorBroke { .. }
         )
     );
-    let is_unmatched = matches!(cause, Some(Cause::FileUnmatched { .. }));
+    let lost_besides = cause.and_then(Cause::lost_besides_file);
+    // Nothing but what came to rooms that the file does not have.
+    let are_all_leaked = matches!(cause, Some(Cause::FileRooms { leaked, .. }) if *leaked == step.wrong());
     let may_be_kept = |limit: &LimitOutcome| {
         let may_be_generators = is_short || is_limited(step) && limit.without_lag.is_none();
         // A client that finds no port stays away, and what was due to it never comes.
         let is_away = limit.of.figure() == Some(Figure::Counted(Counted::Count(Count::LostOffline)));
         limit.undecided
-            || is_unmatched && is_of_missing(limit)
+            || are_all_leaked && limit.of.figure() == Some(Figure::Counted(Counted::Wrong))
+            || lost_besides.is_some_and(|lost| is_of_missing(limit) && may_hold(limit, lost, step.lacking()))
             || is_short && is_away
             || may_be_generators && !is_proof(limit)
     };
@@ -42,6 +45,15 @@ fn is_of_missing(limit: &LimitOutcome) -> bool {
         Some(standing::RATE) => true,
         _ => limit.at_least,
     }
+}
+
+/// Returns whether a limit on what did not come may hold if only `lost` of all that is lacking is lost.
+fn may_hold(limit: &LimitOutcome, lost: u64, lacking: u64) -> bool {
+    if lost == 0 || !matches!(limit.of.figure(), Some(Figure::Counted(_))) {
+        return true;
+    }
+    let share = lost as f64 / lacking.max(1) as f64;
+    limit.actual.zip(limit.bound()).is_some_and(|(actual, bound)| actual * share <= bound)
 }
 
 /// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt

@@ -398,9 +398,27 @@ findings! {
     FileUnmatched "unknown.unmatched" {
         /// Messages with throng's ids that were not recognised.
         messages: u64,
+        /// Messages that are missing besides.
+        lost: u64,
         /// The first of them, and the condition that came nearest.
         example: String,
-    } => "the app's file does not recognise {messages} of the messages that came: {example}";
+    } => "the app's file does not recognise {messages} of the messages that came{}: {example}", and_lost(&lost);
+    /// Messages came that a rule of the app's file took for something else, about as many as are missing.
+    FileTook "unknown.taken" {
+        /// Messages with throng's ids that the rule took.
+        messages: u64,
+        /// Messages that are missing besides.
+        lost: u64,
+        /// The rule's key, and the first of them.
+        example: String,
+    } => "a rule of the app's file took {messages} of the messages that came{}: {example}", and_lost(&lost);
+    /// Clients join rooms by their data, and the app's file expects their messages in others.
+    FileRooms "unknown.rooms" {
+        /// Messages that came to clients outside of the rooms that the file has.
+        leaked: u64,
+        /// The kind of rooms, the column, and what to write.
+        example: String,
+    } => "the app's file and its clients differ on who shares a room ({} leaked): {example}", leaked.of("message");
     /// A limit broke, and no one has most of the slow messages' time.
     Shared "unknown.shared" {
         /// The p95.
@@ -415,10 +433,26 @@ findings! {
     } => "the load took {duration}, too short to see what was saturated: send more, or for longer";
 }
 
+impl Cause {
+    /// Messages lost besides those that the app's file did not recognise; `None`: the file has no part in it.
+    pub(crate) fn lost_besides_file(&self) -> Option<u64> {
+        match self {
+            Cause::FileUnmatched { lost, .. } | Cause::FileTook { lost, .. } => Some(*lost),
+            Cause::FileRooms { .. } => Some(0),
+            _ => None,
+        }
+    }
+}
+
 /// `1 of 2 agents and its share of the load`.
 pub(super) fn lost_agents(lost: &Span<'_, u64>, of: &Span<'_, u64>) -> String {
     let whose = if *lost.high == 1 { "its" } else { "their" };
     format!("{} and {whose} share of the load", lost.part_of(of, "agents"))
+}
+
+/// `, and 4 never came`.
+fn and_lost(lost: &Span<'_, u64>) -> String {
+    if *lost.high == 0 { String::new() } else { format!(", and {lost} never came") }
 }
 
 fn they(some: &Span<'_, u64>) -> &'static str {

@@ -3,15 +3,28 @@
 use stats::Counts;
 
 use crate::finding::Cause;
-use crate::step::Step;
+use crate::step::{Step, is_taken};
 
-/// Messages with throng's ids that no condition of the file fits, where something is missing, and all of it can
-/// be among them.
+/// Messages with throng's ids that no condition of the file fits, or that a rule of the file took, where they are
+/// at least half of what is missing. The rest may be the server's loss: one lost message does not make the others so.
 pub(super) fn missed(step: &Step) -> Option<Cause> {
-    let Counts { missing, unacknowledged, unseen, join_failures, .. } = step.counts;
-    let is_short = missing + unacknowledged + unseen + join_failures > 0;
-    let error = step.errors.get("unmatched").filter(|error| is_short && error.count >= missing)?;
-    Some(Cause::FileUnmatched { messages: error.count, example: error.example.clone() })
+    let Counts { unseen, join_failures, .. } = step.counts;
+    let lacking = step.lacking();
+    if let Some(error) = step.errors.get("joined_by_column").filter(|error| 2 * error.count >= lacking) {
+        return Some(Cause::FileRooms { leaked: error.count, example: error.example.clone() });
+    }
+    if lacking + unseen + join_failures == 0 {
+        return None;
+    }
+    let is_most = |messages: u64| messages >= lacking.div_ceil(2);
+    if let Some(error) = step.errors.get("unmatched").filter(|error| is_most(error.count)) {
+        let (messages, example) = (error.count, error.example.clone());
+        return Some(Cause::FileUnmatched { messages, lost: lacking.saturating_sub(messages), example });
+    }
+    let taken = step.errors.iter().filter(|(kind, error)| is_taken(kind) && is_most(error.count));
+    let (_, error) = taken.max_by_key(|(_, error)| error.count)?;
+    let (messages, example) = (error.count, error.example.clone());
+    Some(Cause::FileTook { messages, lost: lacking.saturating_sub(messages), example })
 }
 
 #[cfg(test)]
@@ -27,9 +40,45 @@ mod tests {
             step.errors.add("unmatched", at, "copy");
         }
         assert_eq!(missed(&step), None, "all that was due has come: they are something else");
-        step.counts.missing = 42;
-        let cause = Cause::FileUnmatched { messages: 42, example: "copy".into() };
-        assert_eq!(missed(&step), Some(cause.clone()));
-        assert_eq!(bottleneck(&step, None), cause.into());
+        for (missing, lost) in [(42, 0), (46, 4), (84, 42)] {
+            step.counts.missing = missing;
+            let cause = Cause::FileUnmatched { messages: 42, lost, example: "copy".into() };
+            assert_eq!(missed(&step), Some(cause.clone()));
+            assert_eq!(bottleneck(&step, None), cause.into());
+        }
+        step.counts.missing = 85;
+        assert_eq!(missed(&step), None, "most of it never came");
+    }
+
+    #[test]
+    fn leaks_of_rooms_joined_by_a_column_are_the_files() {
+        let mut step = Step::default();
+        step.counts.leaked = 1;
+        assert_eq!(missed(&step), None);
+        step.errors.add("joined_by_column", 0, "of");
+        for missing in [0, 1, 2] {
+            step.counts.missing = missing;
+            assert_eq!(missed(&step), Some(Cause::FileRooms { leaked: 1, example: "of".into() }));
+        }
+        step.counts.missing = 3;
+        assert_eq!(missed(&step), None);
+    }
+
+    #[test]
+    fn rules_take_about_what_is_missing() {
+        let mut taken = stats::Errors::default();
+        for at in 0..42 {
+            taken.add("taken_by_ignore", at, "`[[ignore]]`: {}");
+        }
+        let cause = |missing| {
+            let mut step = Step::default();
+            step.counts.missing = missing;
+            step.explain_missing(&taken);
+            missed(&step)
+        };
+        let took = |lost| Some(Cause::FileTook { messages: 42, lost, example: "`[[ignore]]`: {}".into() });
+        assert_eq!((cause(0), cause(1)), (None, None), "it takes what means nothing");
+        assert_eq!((cause(42), cause(46), cause(84)), (took(0), took(4), took(42)));
+        assert_eq!(cause(86), None, "most of it never came");
     }
 }

@@ -176,6 +176,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Progress { .. }
         | Event::SameFrame
         | Event::Unmatched { .. }
+        | Event::Taken { .. }
         | Event::Announced { .. }
         | Event::RoomChange { .. }
         | Event::Message { .. }

@@ -17,7 +17,8 @@ impl Client {
         Client { place: Some(Box::new(place)), ..Client::default() }
     }
 
-    /// Returns whether a resumed session would have nothing to go on from: it has heard nothing yet.
+    /// Returns whether a resumed session would have nothing to go on from: it has heard nothing yet, or what it
+    /// has heard last, such as a history, does not tell how far it has come.
     pub fn lacks_place(&self, cfg: &Config) -> bool {
         let Client { state, place } = self.speaker();
         if let State::Requesting(protocol) = state
@@ -27,7 +28,7 @@ impl Client {
         }
         let App::File(app) = &cfg.app else { return false };
         // Also where the file has a `first`: that is where the client began, and by now it has missed more.
-        app.written().resume.is_some() && place.as_ref().is_none_or(|place| place.script.heard().is_none())
+        app.written().resume.is_some() && place.as_ref().is_none_or(|place| place.script.is_unplaced())
     }
 
     /// The resumption of this client's session over another connection, if its protocol has a way. Without

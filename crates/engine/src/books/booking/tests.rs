@@ -54,7 +54,7 @@ proptest! {
 fn echoes_of_another_run_are_no_answers() {
     let first = Stamp::new(0, 0, 0, 5_000, 5_000).of_run(7);
     let changed = Event::Corrupt { stamp: Some(first), bytes: 33 };
-    let unmatched = Event::Unmatched { run: 7, sent_ns: 5_000, near: Some("echo") };
+    let unmatched = Event::Unmatched { run: 7, sent_ns: 5_000, near: Some(0) };
     let all = [Event::Series { role: Role::Echo, first, messages: 3, bytes: 33 }, changed, unmatched];
     let foreign = booked(all);
     let nothing = ["unexpected: 0", "received: 0", "corrupt: 0"];

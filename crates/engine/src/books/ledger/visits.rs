@@ -246,8 +246,11 @@ mod tests {
 
     #[test]
     fn lag_of_a_room_shows_in_every_message() {
-        let kind =
-            |name: &str| RoomKind { name: name.into(), division: Division::of_size(4.try_into().unwrap()) };
+        let kind = |name: &str| RoomKind {
+            name: name.into(),
+            division: Division::of_size(4.try_into().unwrap()),
+            joined_by: None,
+        };
         let say = |name: &str, room| SayKind { name: name.into(), room, to_others: false, share: 1 };
         let says = vec![say("note", 0), say("line", 1), say("typing", 1)];
         let rooms = Rooms::several(vec![kind("own"), kind("hall")], says, Vec::new()).unwrap();

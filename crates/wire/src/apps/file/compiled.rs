@@ -12,8 +12,8 @@ use super::script::{Script, USABLE};
 use super::steps::Step;
 use super::visited_rooms::VisitedRooms;
 use crate::app_file::{
-    AppFile, Broadcast, Condition, Exchange, Frames, OPEN_STEPS_MAX, OpenStep, Refusal, Resume, Resumed, Say,
-    VALUES_MAX,
+    AppFile, Broadcast, Condition, Exchange, Frames, Heartbeat, Note, OPEN_STEPS_MAX, OpenStep, Reaction,
+    Refusal, Resume, Resumed, Say, VALUES_MAX,
 };
 use crate::carried::{AppMessage, MessageTemplate, Opened};
 use crate::event::{Event, Kind, Rejection, Role};
@@ -39,6 +39,8 @@ pub(crate) struct CompiledApp {
     heartbeats: Vec<(u64, MessageTemplate)>,
     /// The roles that a message with an id may have, by the kind of broadcasts that it is if it is one.
     roles: Vec<Roles>,
+    /// The tests of the roles' conditions, in words.
+    misses: Vec<String>,
     /// The kinds of broadcasts, each with its share of them.
     mix: Mix,
     refusals: Vec<(Matcher, Rejection)>,
@@ -55,12 +57,23 @@ pub(crate) struct CompiledApp {
 /// Roles that a message with an id may have.
 #[derive(Debug)]
 struct Roles {
-    /// In the order in which that is found out, with the keys of the conditions.
-    told: Vec<(Matcher, Role, &'static str)>,
+    /// In the order in which that is found out.
+    told: Vec<Told>,
     /// Conditions of answers that are known by the number of their message.
-    keyed: Vec<(Matcher, Role)>,
+    keyed: Vec<Told>,
     /// The role when nothing else fits.
     other: Option<Role>,
+}
+
+/// A condition, and the role of the messages that it fits.
+#[derive(Debug)]
+struct Told {
+    matcher: Matcher,
+    role: Role,
+    /// Values to keep of it.
+    keeps: Keeps,
+    /// The number of its first test among the app's [misses](CompiledApp::misses).
+    misses_from: u16,
 }
 
 impl Roles {
@@ -69,21 +82,29 @@ impl Roles {
         echo: Option<&Exchange>,
         broadcast: Option<&Broadcast>,
         matcher: &impl Fn(&Condition) -> Result<Matcher, BadOption>,
+        misses: &mut Vec<String>,
     ) -> Result<Roles, BadOption> {
+        let of_reply = echo.map_or(&[][..], |echo| &echo.keep);
+        let of_answer = broadcast.map_or(&[][..], |broadcast| &broadcast.keep);
+        let has_ack = broadcast.is_some_and(|broadcast| broadcast.ack.is_some());
+        let of_own = if has_ack { &[] } else { of_answer };
         let conditions = [
             // From the narrowest to the widest: an acknowledgement often fits the condition of a copy, too.
-            (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack, "ack"),
-            (echo.and_then(|e| e.reply.as_ref()), Role::Echo, "reply"),
-            (broadcast.and_then(|b| b.own.as_ref()), Role::Copy, "own"),
-            (broadcast.and_then(|b| b.copy.as_ref()), Role::Copy, "copy"),
+            (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack, "ack", of_answer),
+            (echo.and_then(|e| e.reply.as_ref()), Role::Echo, "reply", of_reply),
+            (broadcast.and_then(|b| b.own.as_ref()), Role::Copy, "own", of_own),
+            (broadcast.and_then(|b| b.copy.as_ref()), Role::Copy, "copy", &[]),
         ];
-        let told = conditions.into_iter().filter_map(|(condition, role, key)| Some((condition?, role, key)));
         let (mut told_by_id, mut keyed) = (Vec::new(), Vec::new());
-        for (condition, role, key) in told {
-            match condition.key {
-                Some(_) => keyed.push((matcher(condition)?, role)),
-                None => told_by_id.push((matcher(condition)?, role, key)),
+        for (condition, role, key, keep) in conditions {
+            let Some(condition) = condition else { continue };
+            let (matcher, keeps, misses_from) = (matcher(condition)?, Keeps::new(keep)?, misses.len() as u16);
+            if condition.key.is_none() {
+                let place = condition.place.iter().map(|place| format!(" ({place})")).collect::<String>();
+                misses.extend(matcher.wants().map(|wants| format!("`{key}`{place} wants {wants}")));
             }
+            let told = Told { matcher, role, keeps, misses_from };
+            if condition.key.is_some() { keyed.push(told) } else { told_by_id.push(told) }
         }
         // At most one of the two decides: where both leave out their conditions, the protocol itself tells
         // replies apart.
@@ -92,17 +113,18 @@ impl Roles {
         Ok(Roles { told: told_by_id, keyed, other: any_reply.or(any_copy) })
     }
 
-    /// The role by the first condition that the message fits.
+    /// The first condition that the message fits.
     #[inline]
-    fn told(&self, opened: &Opened<'_>) -> Option<Role> {
-        self.told.iter().find(|(matcher, ..)| matcher.matches(opened)).map(|&(_, role, _)| role)
+    fn told(&self, opened: &Opened<'_>) -> Option<&Told> {
+        self.told.iter().find(|told| told.matcher.matches(opened))
     }
 
-    /// The key of the condition that a message which fits none comes nearest to; `None`: there is none.
-    fn nearest(&self, opened: &Opened<'_>) -> Option<&'static str> {
+    /// What a message which fits no condition lacks of the nearest, by number among the app's
+    /// [misses](CompiledApp::misses); `None`: there is no condition.
+    fn nearest(&self, opened: &Opened<'_>) -> Option<u16> {
         // From behind: of two that are equally near, the wider one is meant.
-        let nearest = self.told.iter().rev().min_by_key(|(matcher, ..)| matcher.distance(opened));
-        nearest.map(|&(_, _, key)| key)
+        let nearest = self.told.iter().rev().min_by_key(|told| told.matcher.distance(opened));
+        nearest.map(|told| told.misses_from + told.matcher.first_miss(opened) as u16)
     }
 }
 
@@ -147,40 +169,35 @@ impl CompiledApp {
             Ok::<_, BadOption>(steps)
         };
         let visited_rooms = VisitedRooms::new(&written.visited_rooms, steps)?;
+        let answer = |answer: &Reaction| Ok((matcher(&answer.when)?, said(&answer.send)?));
+        let heartbeat = |heartbeat: &Heartbeat| {
+            let message = message(&written, &heartbeat.send, padding);
+            Ok((heartbeat.every_ns, envelope(&AppMessage { room: heartbeat.room, ..message })?))
+        };
+        let note = |note: &Note| Ok((matcher(&note.when)?, Keeps::new(&note.keep)?));
         let echo = written.echo.as_ref();
+        let mut misses = Vec::new();
+        let mut of_kind = |kind| Roles::of(echo, kind, &matcher, &mut misses);
         let roles = match &written.broadcasts[..] {
-            [] => vec![Roles::of(echo, None, &matcher)?],
-            kinds => {
-                kinds.iter().map(|kind| Roles::of(echo, Some(kind), &matcher)).collect::<Result<_, _>>()?
-            }
+            [] => vec![of_kind(None)?],
+            kinds => kinds.iter().map(|kind| of_kind(Some(kind))).collect::<Result<_, _>>()?,
         };
         Ok(CompiledApp {
             has_script: !options.dialect.facts().asks,
             padding,
             open: steps(&written.open)?,
             visited_rooms,
-            answers: written
-                .answers
-                .iter()
-                .map(|answer| Ok((matcher(&answer.when)?, said(&answer.send)?)))
-                .collect::<Result<_, BadOption>>()?,
-            heartbeats: written
-                .heartbeats
-                .iter()
-                .map(|heartbeat| Ok((heartbeat.every_ns, said(&heartbeat.send)?)))
-                .collect::<Result<_, BadOption>>()?,
+            answers: written.answers.iter().map(answer).collect::<Result<_, BadOption>>()?,
+            heartbeats: written.heartbeats.iter().map(heartbeat).collect::<Result<_, BadOption>>()?,
             roles,
+            misses,
             mix: written.mix(),
             refusals: written.errors.iter().map(refused).collect::<Result<_, _>>()?,
             pushes: written.pushes.iter().map(|push| Push::new(push, matcher)).collect::<Result<_, _>>()?,
             ignore: written.ignore.iter().map(matcher).collect::<Result<_, BadOption>>()?,
             resume: written.resume.as_ref().map(|resume| resumed(resume, said)).transpose()?,
             keys: written.keys().filter_map(Pointer::parse).collect(),
-            notes: written
-                .notes
-                .iter()
-                .map(|note| Ok((matcher(&note.when)?, Keeps::new(&note.keep)?)))
-                .collect::<Result<_, BadOption>>()?,
+            notes: written.notes.iter().map(note).collect::<Result<_, BadOption>>()?,
             written,
         })
     }
@@ -198,6 +215,11 @@ impl CompiledApp {
     /// The app's file it was made of.
     pub(crate) fn written(&self) -> &AppFile {
         &self.written
+    }
+
+    /// What each test of a condition on messages with ids wants, in words.
+    pub(crate) fn misses(&self) -> &[String] {
+        &self.misses
     }
 
     /// The measured messages up to what varies: the echo, or each kind of broadcasts.

@@ -50,6 +50,16 @@ impl Matcher {
         self.tests.iter().all(|test| test.holds(message))
     }
 
+    /// The first of its tests that does not hold; of those that all hold, the number.
+    pub(super) fn first_miss(&self, message: &Opened<'_>) -> usize {
+        self.tests.iter().take_while(|test| test.holds(message)).count()
+    }
+
+    /// Its tests, as the file has them.
+    pub(super) fn wants(&self) -> impl Iterator<Item = String> {
+        self.tests.iter().map(Test::written)
+    }
+
     /// How far the message is from being meant: of its tests, those that do not hold.
     pub(super) fn distance(&self, message: &Opened<'_>) -> usize {
         self.tests.iter().filter(|test| !test.holds(message)).count()
@@ -57,6 +67,17 @@ impl Matcher {
 }
 
 impl Test {
+    /// The test as the file has it.
+    fn written(&self) -> String {
+        match self {
+            Test::Event(name) => format!("event = {name:?}"),
+            Test::Contains(words) => format!("contains = {:?}", String::from_utf8_lossy(words.needle())),
+            Test::Json(pointer, JsonScalar::Text(text)) => format!("\"{pointer}\" = {text:?}"),
+            Test::Json(pointer, JsonScalar::Bare(bare)) => format!("\"{pointer}\" = {bare}"),
+            Test::Regex(regex) => format!("regex = '{regex}'"),
+        }
+    }
+
     #[inline]
     fn holds(&self, message: &Opened<'_>) -> bool {
         let body = &message.body;
@@ -119,7 +140,7 @@ mod tests {
             contains: Some("lobby".into()),
             regex: Some(r#""n":\d+"#.into()),
             json: vec![("/type".into(), JsonScalar::Text("say".into()))],
-            key: None,
+            ..Condition::default()
         };
         let matcher = Matcher::new(&condition).unwrap();
         assert!(matcher.matches(&opened("speak", br#"{"type":"say","n":5,"room":"lobby"}"#)));
@@ -128,6 +149,22 @@ mod tests {
         assert!(!matcher.matches(&opened("speak", br#"{"type":"said","n":5,"room":"lobby"}"#)));
         assert!(!matcher.matches(&opened("speak", b"\xff\xfe")));
         assert!(!matcher.matches(&opened("spoke", br#"{"type":"say","n":5,"room":"lobby"}"#)));
+    }
+
+    #[test]
+    fn misses_are_as_written() {
+        let condition = Condition {
+            contains: Some("lobby".into()),
+            json: vec![
+                ("/type".into(), JsonScalar::Text("say".into())),
+                ("/a~1b/n".into(), JsonScalar::Bare("5".into())),
+            ],
+            ..Condition::default()
+        };
+        let matcher = Matcher::new(&condition).unwrap();
+        let wants: Vec<String> = matcher.wants().collect();
+        assert_eq!(wants, [r#""/type" = "say""#, r#""/a~1b/n" = 5"#, r#"contains = "lobby""#]);
+        assert_eq!(matcher.first_miss(&opened("", br#"{"type":"say","a/b":{"n":6}}"#)), 1);
     }
 
     #[test]

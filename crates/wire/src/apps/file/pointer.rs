@@ -59,6 +59,13 @@ impl Pointer {
     }
 }
 
+impl std::fmt::Display for Pointer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
+        self.keys.iter().try_for_each(|key| write!(f, "/{}", escaped(key)))
+    }
+}
+
 fn unescaped_key(key: &str) -> Option<String> {
     // Other escapes are errors in RFC 6901, section 3.
     let sound = key.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));

@@ -37,6 +37,8 @@ struct ScriptExtras {
     heard: Values,
     /// It has come so far over an earlier connection, and is yet to say so.
     is_back: bool,
+    /// The latest copy did not tell how far it has come.
+    is_unplaced: bool,
     /// The rooms that it is to join or leave, by number, with what announces it there, and the step at the
     /// first of them.
     passages: VecDeque<(u8, Direction, Option<Stamp>)>,
@@ -52,10 +54,10 @@ struct ScriptExtras {
 impl ScriptExtras {
     /// Returns whether nothing is in it.
     fn is_blank(&self) -> bool {
-        let ScriptExtras { questions, heard, is_back, passages, passage_step: _, kept, numbered, due_ns } =
+        let ScriptExtras { questions, heard, is_back, is_unplaced, passages, kept, numbered, due_ns, .. } =
             self;
         let is_idle = questions.is_empty() && passages.is_empty() && kept.is_empty() && numbered.is_empty();
-        is_idle && heard.is_empty() && !is_back && due_ns.is_empty()
+        is_idle && heard.is_empty() && !is_back && !is_unplaced && due_ns.is_empty()
     }
 }
 
@@ -191,7 +193,19 @@ impl Script {
 
     /// A message tells how far its receiver has come, in the value of this number.
     pub(super) fn note(&mut self, number: u16, heard: &str) {
-        self.extras.get_or_insert_default().heard.set(number, heard);
+        let extras = self.extras.get_or_insert_default();
+        extras.heard.set(number, heard);
+        extras.is_unplaced = false;
+    }
+
+    /// A copy does not tell how far its receiver has come, such as one of a history.
+    pub(super) fn handle_unplaced(&mut self) {
+        self.extras.get_or_insert_default().is_unplaced = true;
+    }
+
+    /// Returns whether the client, if it went on from the place it knows, would be sent what it has.
+    pub(crate) fn is_unplaced(&self) -> bool {
+        self.extras.as_ref().is_none_or(|extras| extras.is_unplaced || extras.heard.is_empty())
     }
 
     /// The client has come so far over an earlier connection.

@@ -10,6 +10,7 @@
 //! something to ignore                             --> nothing
 //! an id, where its kind has no condition          --> its answer or copy
 //! an id, and no condition of its kind fits        --> unmatched: the file does not look for what came
+//! an id, in what is answered, pushed or ignored   --> taken: the file may mistake it
 //! anything else                                   --> unrecognised
 //! ```
 //!
@@ -19,12 +20,12 @@
 
 use std::collections::HashSet;
 
-use super::CompiledApp;
+use super::{CompiledApp, Told};
 use crate::app_file::AppFile;
 use crate::apps::file::script::Script;
 use crate::apps::file::steps;
 use crate::carried::{Arrival, MessageHint, Opened};
-use crate::event::{Event, Kind, Rejection, Role};
+use crate::event::{Event, Kind, Rejection, Role, Rule};
 use crate::stamp::{self, Found, Stamp};
 use crate::template::Values;
 
@@ -33,7 +34,9 @@ use crate::template::Values;
 enum PayloadKind {
     /// A refusal.
     Event(Event),
-    /// A message to answer or to ignore, or one that has been reported already.
+    /// A message that a rule takes. One with a push's content is an event first.
+    Taken(Rule),
+    /// A message that has been reported already.
     Nothing,
     /// A message that the opening or a visit waited for.
     Awaited,
@@ -74,15 +77,22 @@ impl CompiledApp {
             return on(Event::Corrupt { stamp: None, bytes });
         }
         let Some(opened) = (arrival.open)(arrival.text) else { return on(Event::Foreign { bytes }) };
-        if let Some((role, stamp)) = self.answered(&opened, script) {
-            return on(Event::Message { role, stamp, bytes });
+        if let Some((told, stamp)) = self.answered(&opened, script) {
+            let message = Event::Message { role: told.role, stamp, bytes };
+            return on(told.keeps.keep(&opened, script).map_or_else(Event::Rejected, |()| message));
         }
         let mut payload = Payload { arrival, opened, told: Vec::new(), besides: None, is_noted: false };
         let event = match found {
             Found::At { offset, .. } if stamp::has_others(arrival.text, offset) => {
                 return self.judge_several(&mut payload, answered, script, on);
             }
-            Found::At { stamp, .. } => self.judge_stamped(&mut payload, stamp, bytes, script),
+            Found::At { stamp, .. } => {
+                let event = self.judge_stamped(&mut payload, stamp, bytes, script);
+                if let Some(event) = event {
+                    tell(event, stamp, on);
+                }
+                return;
+            }
             Found::None | Found::Corrupt => self.judge_unstamped(&mut payload, script),
         };
         if let Some(event) = event {
@@ -90,22 +100,22 @@ impl CompiledApp {
         }
     }
 
-    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to
-    /// that one. An error of JSON-RPC has the number of its call as well, and is no answer.
+    /// The message that an answer has the number of, where the app's answers have numbers, and the condition
+    /// that it fits. An error of JSON-RPC has the number of its call as well, and is no answer.
     #[inline]
-    fn answered(&self, opened: &Opened<'_>, script: &mut Script) -> Option<(Role, Stamp)> {
+    fn answered(&self, opened: &Opened<'_>, script: &mut Script) -> Option<(&Told, Stamp)> {
         if self.keys.is_empty() || self.refusals.iter().any(|(matcher, _)| matcher.matches(opened)) {
             return None;
         }
         self.keys.iter().find_map(|key| {
-            let role_of = |stamp: &Stamp| {
+            let told_of = |stamp: &Stamp| {
                 let keyed = &self.roles[self.kind_of(*stamp)].keyed;
-                keyed.iter().find(|(matcher, _)| matcher.matches(opened)).map(|&(_, role)| role)
+                keyed.iter().find(|told| told.matcher.matches(opened))
             };
             // A call of the server's own may have the number of one of ours, and is no answer to it.
             let value = key.value(&opened.body)?;
-            let stamp = script.take_numbered(&value, |stamp| role_of(stamp).is_some())?;
-            Some((role_of(&stamp)?, stamp))
+            let stamp = script.take_numbered(&value, |stamp| told_of(stamp).is_some())?;
+            Some((told_of(&stamp)?, stamp))
         })
     }
 
@@ -119,14 +129,20 @@ impl CompiledApp {
         script: &mut Script,
         on: &mut impl FnMut(Event),
     ) {
-        payload.told = self.roles.iter().map(|roles| roles.told(&payload.opened)).collect();
+        let told: Vec<Option<&Told>> = self.roles.iter().map(|roles| roles.told(&payload.opened)).collect();
+        for told in told.iter().flatten() {
+            if let Err(lacking) = told.keeps.keep(&payload.opened, script) {
+                return on(Event::Rejected(lacking));
+            }
+        }
+        payload.told = told.into_iter().map(|told| told.map(|told| told.role)).collect();
         let mut seen: HashSet<Stamp> = answered.into_iter().collect();
         let mut bytes = if answered.is_some() { 0 } else { payload.arrival.bytes };
         for stamp in stamp::all(payload.arrival.text) {
             if seen.insert(stamp)
                 && let Some(event) = self.judge_stamped(payload, stamp, bytes, script)
             {
-                on(event);
+                tell(event, stamp, on);
                 bytes = 0;
             }
         }
@@ -145,19 +161,28 @@ impl CompiledApp {
         let told = match payload.told.get(kind) {
             _ if announced.is_some() => None,
             Some(&told) => told,
-            None => self.roles[kind].told(&payload.opened),
+            None => match self.roles[kind].told(&payload.opened) {
+                Some(told) => match told.keeps.keep(&payload.opened, script) {
+                    Ok(()) => Some(told.role),
+                    Err(lacking) => return Some(Event::Rejected(lacking)),
+                },
+                None => None,
+            },
         };
         let role = match (told, announced) {
             (Some(role), _) => role,
             (None, Some(stamp)) => {
                 return match self.besides(payload, script) {
                     PayloadKind::Event(event) => Some(event),
-                    PayloadKind::Nothing | PayloadKind::Awaited => None,
+                    PayloadKind::Taken(_) | PayloadKind::Nothing | PayloadKind::Awaited => None,
                     PayloadKind::Unknown => Some(Event::Announced { stamp, bytes }),
                 };
             }
             (None, None) => match self.besides(payload, script) {
                 PayloadKind::Event(event) => return Some(event),
+                // The protocol's own answer to a message that is measured otherwise.
+                PayloadKind::Taken(_) if matches!(hint, MessageHint::Answer(_)) => return None,
+                PayloadKind::Taken(rule) => return Some(taken(stamp, rule)),
                 PayloadKind::Nothing => return None,
                 PayloadKind::Awaited if self.written.broadcasts.is_empty() => return None,
                 PayloadKind::Awaited => Role::Copy,
@@ -176,8 +201,8 @@ impl CompiledApp {
                 },
             },
         };
-        if role == Role::Copy {
-            self.note(payload, script);
+        if role == Role::Copy && !self.note(payload, script) {
+            script.handle_unplaced();
         }
         Some(Event::Message { role, stamp, bytes })
     }
@@ -186,7 +211,7 @@ impl CompiledApp {
     fn judge_unstamped(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Option<Event> {
         match (self.besides(payload, script), payload.arrival.hint) {
             (PayloadKind::Event(event), _) => Some(event),
-            (PayloadKind::Nothing, _) => None,
+            (PayloadKind::Taken(_) | PayloadKind::Nothing, _) => None,
             (PayloadKind::Awaited, _) => {
                 self.note(payload, script);
                 None
@@ -201,8 +226,11 @@ impl CompiledApp {
     fn besides(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> PayloadKind {
         let besides =
             payload.besides.unwrap_or_else(|| self.judge_besides(payload.arrival, &payload.opened, script));
-        payload.besides =
-            Some(if let PayloadKind::Event(_) = besides { PayloadKind::Nothing } else { besides });
+        payload.besides = Some(match besides {
+            PayloadKind::Event(Event::Pushed(_)) => PayloadKind::Taken(Rule::Push),
+            PayloadKind::Event(_) => PayloadKind::Nothing,
+            other => other,
+        });
         besides
     }
 
@@ -219,7 +247,7 @@ impl CompiledApp {
         }
         if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(opened)) {
             script.handle_question(answer);
-            return PayloadKind::Nothing;
+            return PayloadKind::Taken(Rule::Answer);
         }
         match self.is_awaited(arrival, opened, script) {
             Ok(true) => return PayloadKind::Awaited,
@@ -231,7 +259,7 @@ impl CompiledApp {
             return PayloadKind::Event(push.told(kind, opened));
         }
         if self.ignore.iter().any(|m| m.matches(opened)) {
-            return PayloadKind::Nothing;
+            return PayloadKind::Taken(Rule::Ignore);
         }
         PayloadKind::Unknown
     }
@@ -252,24 +280,25 @@ impl CompiledApp {
         Ok(taken > 0 || self.visited_rooms.opens(script, arrival, opened)?)
     }
 
-    /// Keeps how far the client has come, if a payload tells that: once for each.
+    /// Keeps how far the client has come, if a payload tells that: once for each. Returns false if it does not
+    /// tell.
     #[inline]
-    fn note(&self, payload: &mut Payload<'_, '_>, script: &mut Script) {
-        let Some((places, message)) = &self.resume else { return };
+    fn note(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> bool {
+        let Some((places, message)) = &self.resume else { return true };
         // What comes before it has asked for what it missed is newer than that: if it noted this and was cut
         // once more, it would never ask.
-        if message.is_some() && script.is_back() {
-            return;
+        if message.is_some() && script.is_back() || std::mem::replace(&mut payload.is_noted, true) {
+            return true;
         }
-        if std::mem::replace(&mut payload.is_noted, true) {
-            return;
-        }
+        let mut is_placed = false;
         for (n, pointers) in (0..).zip(places) {
             let heard = pointers.iter().find_map(|pointer| pointer.value(&payload.opened.body));
             if let Some(heard) = heard.filter(|heard| Values::can_hold(heard)) {
                 script.note(n, &heard);
+                is_placed = true;
             }
         }
+        is_placed
     }
 
     /// The kind of broadcasts that the message with this stamp is, if it is one.
@@ -286,4 +315,16 @@ impl CompiledApp {
             Kind::Broadcast => broadcasts.get(broadcast).filter(|b| b.is_replied).map(|_| Role::Ack),
         }
     }
+}
+
+/// Tells the event of a message with this stamp. A push with it may be a message that the file mistakes.
+fn tell(event: Event, stamp: Stamp, on: &mut impl FnMut(Event)) {
+    on(event);
+    if let Event::Pushed(_) = event {
+        on(taken(stamp, Rule::Push));
+    }
+}
+
+fn taken(stamp: Stamp, rule: Rule) -> Event {
+    Event::Taken { run: stamp.run, sent_ns: stamp.sent_ns(), rule }
 }
