@@ -285,7 +285,7 @@ fn triggered_events_are_signed() {
     let of = |name| sum_of(&results, name);
     assert_eq!((of("sent"), of("unacknowledged"), app.counted("said")), (100, 0, 100), "{outcome}");
     assert_eq!((of("received"), of("missing")), (app.counted("sent"), 0), "{outcome}");
-    app.write(&file.replace("{hmac:sha256:env:PUSHER_SECRET", "{hmac:sha256:other"));
+    app.write(&file.replace("env:PUSHER_SECRET:POST", "other:POST"));
     let outcome = app.run("broadcast", "/app/app-key", "--clients 2 --rate 5 -d 1s --no-preflight");
     assert_eq!(errors_of(&outcome.json(), "publish_http_4xx"), 5, "{outcome}");
 }
