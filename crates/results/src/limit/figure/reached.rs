@@ -112,6 +112,7 @@ fn limits(scenario: Scenario) -> Vec<String> {
         Gauge::Delivered => format!("{name}>=99%"),
         Gauge::ServerCpu | Gauge::GeneratorCpu => format!("{name}<5%"),
         Gauge::ServerRss | Gauge::GeneratorRss => format!("{name}<1MiB"),
+        Gauge::MessagesPerFrame => format!("{name}<1.1"),
     });
     let statistics = || STATISTICS.iter().map(|entry| entry.0).chain(["p95", "p99.9"]);
     let timed = scenario
