@@ -70,9 +70,11 @@ impl Publishers {
         self.connect_lost(users, now_ns);
     }
 
-    /// Ends the step: messages that still wait are in its books as missing.
-    pub(crate) fn end_step(&mut self) {
-        self.waiting.clear();
+    /// Ends the step, before its books are closed: messages that still wait will not be sent.
+    pub(crate) fn end_step(&mut self, users: &mut Clients, now_ns: u64) {
+        for stamp in self.waiting.drain(..) {
+            users.book_unsaid(stamp, now_ns);
+        }
     }
 
     /// Number of publishers; 0 before the first step.
@@ -239,7 +241,7 @@ impl Publishers {
         self.hand_over(index, users, now_ns);
         let under_way = std::mem::take(&mut self.all[index as usize].under_way);
         for stamp in under_way {
-            users.book_unpublished(stamp, now_ns);
+            users.book_cut_off(stamp, now_ns);
         }
         self.give_up_without_hope(users, now_ns);
     }

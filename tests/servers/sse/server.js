@@ -18,7 +18,8 @@ const tell = (stream, { id, data }) => {
 
 function open(request, response, room) {
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' })
-  response.write('retry: 200\n\n')
+  // With an id from the start: a client that has heard nothing yet is told what it misses, too.
+  response.write(`retry: 200\nid: ${last}\n\n`)
   const from = request.headers['last-event-id']
   if (from) kept.filter((event) => event.room === room && event.id > Number(from)).forEach((event) => tell(response, event))
   if (!rooms.has(room)) rooms.set(room, new Set())

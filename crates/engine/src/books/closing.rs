@@ -86,7 +86,7 @@ fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_n
 }
 
 /// Counts the broadcasts whose acknowledgement the server still owes: to senders that were in the room when
-/// they sent and have kept their connection since, or for which publishers speak.
+/// they sent and have kept their connection since, or for which publishers speak whose connection has lasted.
 fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]) {
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, message) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
@@ -94,7 +94,7 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
         let record = clients[message.client as usize].as_mut();
         let is_there = record.state == State::Usable && record.since_ns <= sent_ns && !is_cut_off;
         let kind = ledger.kind_of(message.client, number);
-        if ledger.acks.has(kind) && (is_there && !is_outside || ledger.are_spoken_for) {
+        if ledger.acks.has(kind) && (is_there && !is_outside || ledger.are_spoken_for && !is_cut_off) {
             ledger.count(Count::Unacknowledged, kind, message.client);
         }
     }
@@ -349,6 +349,22 @@ pub(super) mod tests {
         (ledger.step.sent[0].acknowledged, records[1].state) = (true, State::Vacant);
         close(&mut ledger, &mut records, |_, _| None, 2 * MS);
         assert_eq!(ledger.meter.counts.unacknowledged, 1, "the third's alone");
+    }
+
+    #[test]
+    fn messages_without_a_connection_are_owed_nothing() {
+        for (is_flapping, expected) in [(true, (1, [true, false])), (false, (2, [false, false]))] {
+            let (mut ledger, mut records) = (ledger(Workload::Broadcast, 2, None), records(2));
+            ledger.are_spoken_for = true;
+            let terms = ledger.step.terms.expect("it has begun");
+            ledger.step.terms = Some(Terms { is_flapping, ..terms });
+            let stamps =
+                [0, 1].map(|client| ledger.handle_sending(client, &mut records[client as usize], MS, MS).1);
+            ledger.note_cut_off(stamps[0]);
+            let settled = close(&mut ledger, &mut records, |_, _| None, 2 * MS);
+            let cut_off = [0, 1].map(|number: usize| settled.sent[number].is_cut_off);
+            assert_eq!((ledger.meter.counts.unacknowledged, cut_off), expected, "{is_flapping}");
+        }
     }
 
     /// In the next step's books, such an answer would be more than was sent there.

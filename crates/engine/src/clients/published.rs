@@ -65,6 +65,7 @@ impl Clients {
 
     /// Books a client's message that could not be sent.
     pub(crate) fn book_unsaid(&mut self, stamp: Stamp, now_ns: u64) {
+        self.ledger.note_cut_off(stamp);
         let record = &mut self.all[stamp.client as usize].record;
         self.ledger.forget(stamp.client, record, stamp, now_ns);
     }
@@ -72,6 +73,12 @@ impl Clients {
     /// Books a client's message that the application refused.
     pub(crate) fn book_refused(&mut self, stamp: Stamp, now_ns: u64) {
         self.ledger.handle_refused(stamp);
+        self.book_unpublished(stamp, now_ns);
+    }
+
+    /// Books a client's message whose connection ended before its answer: its outcome will never be known.
+    pub(crate) fn book_cut_off(&mut self, stamp: Stamp, now_ns: u64) {
+        self.ledger.note_cut_off(stamp);
         self.book_unpublished(stamp, now_ns);
     }
 

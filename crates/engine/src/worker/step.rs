@@ -296,7 +296,7 @@ impl Worker {
         self.clients.note_unheeded(now_ns);
         self.clients.note_withheld(now_ns);
         if let Some(publishers) = &mut self.publishers {
-            publishers.end_step();
+            publishers.end_step(&mut self.clients, now_ns);
         }
         let (ledger, clients) = self.clients.books();
         ledger.meter.counts.connecting += connecting;

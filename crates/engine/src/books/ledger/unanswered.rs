@@ -46,6 +46,19 @@ impl Ledger {
         }
     }
 
+    /// Notes that the application may never have had a message that a publisher was to send: if no copy comes
+    /// of it, it was due to no client. Only where clients come and go: what a server does while all are there
+    /// is its own, and copies of what it did not take are missing.
+    pub(crate) fn note_cut_off(&mut self, stamp: Stamp) {
+        if !self.are_spoken_for || !self.step.is_flapping() {
+            return;
+        }
+        let Some(number) = self.step.number(stamp.seq) else { return };
+        if let Some(sent) = self.step.sent.get_mut(number as usize).filter(|sent| !sent.acknowledged) {
+            sent.times.is_cut_off = true;
+        }
+    }
+
     /// Returns whether a message of the step, which gets one outcome, has had no answer.
     fn is_unanswered(&self, stamp: Stamp) -> bool {
         let Some(number) = self.step.number(stamp.seq) else { return false };
