@@ -11,6 +11,7 @@
 use std::sync::atomic::Ordering;
 
 use super::streaming::StreamForm;
+use crate::gate;
 use crate::http::query;
 use crate::server_config::ServerConfig;
 
@@ -35,6 +36,8 @@ struct Script {
     hang_at: Option<u64>,
     /// The event that changes places with the next.
     swap_at: Option<u64>,
+    /// The event in whose place an error is told.
+    error_at: Option<u64>,
     /// End marks of an answer: 0, 1 or 2.
     marks: u32,
 }
@@ -63,16 +66,16 @@ pub(crate) enum ScriptedPart {
 }
 
 impl ScriptedAnswer {
-    /// The server's next answer, as the query of `target` asks for it; `None` if a value makes no sense.
-    pub(crate) fn next_of(cfg: &ServerConfig, target: &str) -> Option<ScriptedAnswer> {
+    /// The server's next answer, as the query of `target` asks for it; an error says what of it makes no sense.
+    pub(crate) fn next_of(cfg: &ServerConfig, target: &str) -> Result<ScriptedAnswer, String> {
         let number = cfg.streamed.fetch_add(1, Ordering::Relaxed);
         let script = Script::parse(target, number)?;
-        Some(ScriptedAnswer { script, next: 0, start_ns: 0, is_over: false })
+        Ok(ScriptedAnswer { script, next: 0, start_ns: 0, is_over: false })
     }
 
     /// Returns whether a query makes sense.
     pub(crate) fn is_sound(target: &str) -> bool {
-        Script::parse(target, 0).is_some()
+        Script::parse(target, 0).is_ok()
     }
 
     /// The form of its events.
@@ -131,52 +134,107 @@ impl ScriptedAnswer {
     }
 }
 
-impl Script {
-    /// Reads the query of the answer with this number; `None` if a value makes no sense.
-    fn parse(target: &str, number: u64) -> Option<Script> {
-        let text = |name: &str| query::param(target, name);
-        let count = |name: &str, usual: u64, most: u64| match text(name) {
-            None => Some(usual),
-            Some(text) => text.parse().ok().filter(|&count: &u64| count <= most),
-        };
-        let time = |name: &str, usual_ns: u64| text(name).map_or(Some(usual_ns), time_ns);
-        // The answers that it is planted in: all, or as `5:3%10` those whose number leaves 3 by 10.
-        let planted = |name: &str| match text(name).map(|text| text.split_once(':').unwrap_or((text, "0%1")))
-        {
-            None => Some(None),
-            Some((fault, which)) => {
-                let (residue, modulus) = which.split_once('%')?;
-                let (residue, modulus): (u64, u64) = (residue.parse().ok()?, modulus.parse().ok()?);
-                Some((number.checked_rem(modulus)? == residue).then_some(fault))
+/// Parameters, each with what it takes.
+const PARAMETERS: [(&str, &str); 11] = [
+    ("as", "sse, ndjson or text"),
+    ("events", "a number"),
+    ("bytes", "a number up to 1048576"),
+    ("first", "a time such as 10ms"),
+    ("gap", "a time such as 10ms"),
+    ("stall", "TIME@EVENT"),
+    ("break", "an event's number"),
+    ("hang", "an event's number"),
+    ("swap", "an event's number"),
+    ("error", "an event's number"),
+    ("end", "missing or doubled"),
+];
+/// The parameter that may be there several times: no answer can have both of its faults.
+const END: &str = "end";
+
+/// The query of the answer with this number.
+struct Query<'a> {
+    pairs: Vec<(&'a str, &'a str)>,
+    number: u64,
+}
+
+impl<'a> Query<'a> {
+    /// Reads the query of a target. A parameter that is not known, or is there twice, would plant nothing
+    /// without a word.
+    fn read(target: &'a str, number: u64) -> Result<Query<'a>, String> {
+        let is_token = |name: &str| gate::token_names().any(|known| known == name);
+        let pairs: Vec<_> = query::params(target).filter(|(name, _)| !is_token(name)).collect();
+        for (place, (name, _)) in pairs.iter().enumerate() {
+            if PARAMETERS.iter().all(|(known, _)| known != name) {
+                let known = PARAMETERS.map(|(known, _)| known).join(", ");
+                return Err(format!("{name} is no parameter of a stream: expected one of {known}\n"));
             }
-        };
-        let event = |name: &str| match planted(name)? {
-            None => Some(None),
-            Some(at) => at.parse().ok().map(Some),
-        };
-        let stall = match planted("stall")? {
-            None => None,
-            Some(stall) => {
+            if *name != END && pairs[..place].iter().any(|(before, _)| before == name) {
+                return Err(format!("{name} is there twice: expected it once\n"));
+            }
+        }
+        Ok(Query { pairs, number })
+    }
+
+    /// The value of a parameter, or the usual one.
+    fn value<T>(&self, name: &str, usual: T, read: impl Fn(&'a str) -> Option<T>) -> Result<T, String> {
+        let given = self.pairs.iter().find(|(known, _)| *known == name);
+        given.map_or(Ok(usual), |&(_, text)| read(text).ok_or_else(|| bad(name, text)))
+    }
+
+    /// The fault of this kind that is planted in the answer, if one is: a fault is in all answers, or as
+    /// `5:3%10` in those whose number leaves 3 by 10.
+    fn planted<T>(&self, name: &str, read: impl Fn(&'a str) -> Option<T>) -> Result<Option<T>, String> {
+        let mut planted = None;
+        for &(_, text) in self.pairs.iter().filter(|(known, _)| *known == name) {
+            let (fault, which) = text.split_once(':').unwrap_or((text, "0%1"));
+            let is_here = is_among(which, self.number).ok_or_else(|| bad(name, text))?;
+            let fault = read(fault).ok_or_else(|| bad(name, text))?;
+            if is_here {
+                planted = Some(fault);
+            }
+        }
+        Ok(planted)
+    }
+}
+
+/// Returns whether a number leaves a residue, as `3%10` says; `None` if that makes no sense.
+fn is_among(which: &str, number: u64) -> Option<bool> {
+    let (residue, modulus) = which.split_once('%')?;
+    let (residue, modulus): (u64, u64) = (residue.parse().ok()?, modulus.parse().ok()?);
+    Some(number.checked_rem(modulus)? == residue)
+}
+
+/// The error of a value that makes no sense.
+fn bad(name: &str, text: &str) -> String {
+    let expected = PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, expected)| expected);
+    format!("{name}={text} makes no sense: expected {expected}; of a fault, perhaps with :3%10 behind it\n")
+}
+
+/// A number up to this one.
+fn count(most: u64) -> impl Fn(&str) -> Option<u64> {
+    move |text| text.parse().ok().filter(|&count| count <= most)
+}
+
+impl Script {
+    /// Reads the query of the answer with this number.
+    fn parse(target: &str, number: u64) -> Result<Script, String> {
+        let query = Query::read(target, number)?;
+        let event = |name: &str| query.planted(name, |text| text.parse().ok());
+        Ok(Script {
+            form: query.value("as", StreamForm::Events, StreamForm::named)?,
+            events: query.value("events", 100, count(EVENTS_MAX))?,
+            bytes: query.value("bytes", 5, count(BYTES_MAX))? as usize,
+            first_ns: query.value("first", 0, time_ns)?,
+            gap_ns: query.value("gap", 10_000_000, time_ns)?,
+            stall: query.planted("stall", |stall| {
                 let (time, at) = stall.split_once('@')?;
                 Some((at.parse().ok()?, time_ns(time)?))
-            }
-        };
-        Some(Script {
-            form: text("as").map_or(Some(StreamForm::Events), StreamForm::named)?,
-            events: count("events", 100, EVENTS_MAX)?,
-            bytes: count("bytes", 5, BYTES_MAX)? as usize,
-            first_ns: time("first", 0)?,
-            gap_ns: time("gap", 10_000_000)?,
-            stall,
+            })?,
             break_at: event("break")?,
             hang_at: event("hang")?,
             swap_at: event("swap")?,
-            marks: match planted("end")? {
-                None => 1,
-                Some("missing") => 0,
-                Some("doubled") => 2,
-                Some(_) => return None,
-            },
+            error_at: event("error")?,
+            marks: query.planted(END, marks)?.unwrap_or(1),
         })
     }
 
@@ -199,6 +257,9 @@ impl Script {
 
     /// The text of an event, in the form of OpenAI's chunks unless it is text alone.
     fn event(&self, event: u64) -> String {
+        if self.error_at == Some(event) {
+            return r#"{"error":{"message":"planted"}}"#.to_owned();
+        }
         let (number, text) = (self.number(event), "x".repeat(self.bytes));
         match self.form {
             StreamForm::Events | StreamForm::Lines => {
@@ -206,6 +267,15 @@ impl Script {
             }
             StreamForm::Chunks => text,
         }
+    }
+}
+
+/// The end marks of a faulty end.
+fn marks(fault: &str) -> Option<u32> {
+    match fault {
+        "missing" => Some(0),
+        "doubled" => Some(2),
+        _ => None,
     }
 }
 
@@ -237,8 +307,22 @@ mod tests {
         assert_eq!((at(14).unwrap().break_at, at(14).unwrap().stall), (None, None));
         assert_eq!(script.marks, 0);
         assert_eq!([3, 4, 20].map(|event| script.due_ns(event) / 1_000_000), [15, 1_020, 1_095]);
-        for bad in ["events=x", "gap=5", "break=7:3%0", "stall=4", "end=late", "as=xml"] {
-            assert!(Script::parse(&format!("/stream?{bad}"), 0).is_none(), "{bad}");
+        let both = |number| Script::parse("/stream?end=missing:1%4&end=doubled:3%4&error=2", number).unwrap();
+        assert_eq!([0, 1, 3].map(|number| both(number).marks), [1, 0, 2]);
+        assert!(both(0).event(2).contains("error") && !both(0).event(3).contains("error"));
+        for (bad, name) in [
+            ("events=x", "a number"),
+            ("gap=5", "a time"),
+            ("break=7:3%0", "break"),
+            ("stall=4", "TIME@EVENT"),
+            ("end=late", "missing"),
+            ("as=xml", "ndjson"),
+            ("stal=1s@4", "stall"),
+            ("gap=1ms&gap=2ms", "twice"),
+        ] {
+            let why = Script::parse(&format!("/stream?{bad}"), 0).unwrap_err();
+            assert!(why.contains(name), "{bad}: {why}");
         }
+        assert!(Script::parse("/stream?token=abc", 0).is_ok());
     }
 }

@@ -45,13 +45,18 @@ impl Gate {
     }
 }
 
-/// All that a request has for a token: in its query, or in its `Authorization`.
-fn tokens<'a>(request: &'a Request<'_>) -> impl Iterator<Item = &'a str> {
+/// Names of a token in a query.
+pub(crate) fn token_names() -> impl Iterator<Item = &'static str> {
     let homes = DialectId::ALL.iter().filter_map(|dialect| match dialect.facts().token {
         TokenHome::Query(name) => Some(name),
         TokenHome::Nowhere | TokenHome::Message => None,
     });
-    let in_query = TOKENS.into_iter().chain(homes).filter_map(|name| query::param(request.target, name));
+    TOKENS.into_iter().chain(homes)
+}
+
+/// All that a request has for a token: in its query, or in its `Authorization`.
+fn tokens<'a>(request: &'a Request<'_>) -> impl Iterator<Item = &'a str> {
+    let in_query = token_names().filter_map(|name| query::param(request.target, name));
     let borne = request.fields.all("authorization").filter_map(|value| {
         let (scheme, token) = std::str::from_utf8(value).ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

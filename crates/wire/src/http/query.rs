@@ -15,6 +15,13 @@ pub(crate) fn param<'a>(target: &'a str, name: &str) -> Option<&'a str> {
     query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
+/// The parameters of a request's query, in order, each with its value.
+pub(crate) fn params(target: &str) -> impl Iterator<Item = (&str, &str)> {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+}
+
 /// Adds a parameter to the query of a path, percent-encoded.
 pub(crate) fn add(path: &mut Secret, name: &str, value: &str) {
     let before = path.reveal();

@@ -56,15 +56,23 @@ pub(super) fn plain_answer(
             "GET, POST, OPTIONS",
         );
     }
-    let Some(answer) = ScriptedAnswer::next_of(cfg, request.target) else { return PlainAnswer::Status(400) };
     let head = AnswerHead {
         minor: request.minor,
-        // An answer without its end leaves its connection in no state to be used again.
-        keep_alive: request.keep_alive() && request.minor >= 1 && !answer.breaks_off(),
+        keep_alive: request.keep_alive() && request.minor >= 1,
         to_head: false,
         date: cfg.date(now_ns),
         fields: ["Cache-Control: no-store\r\n", &cors(request)].concat(),
     };
+    let answer = match ScriptedAnswer::next_of(cfg, request.target) {
+        Ok(answer) => answer,
+        Err(why) => {
+            let mut out = Vec::new();
+            head.write_whole(&mut out, 400, Some(TEXT), why.as_bytes());
+            return PlainAnswer::Whole(out);
+        }
+    };
+    // An answer without its end leaves its connection in no state to be used again.
+    let head = AnswerHead { keep_alive: head.keep_alive && !answer.breaks_off(), ..head };
     // No other request is for this answer: the name cannot be guessed.
     let name = format!("/stream/{:016x}{:016x}", io.random_u64(), io.random_u64());
     let question = StreamRequest { head, answer: Box::new(answer) };

@@ -41,23 +41,15 @@ struct Answering {
 
 impl Answering {
     /// Begins the next answer.
-    fn begin<I: Io>(&mut self, link: &mut ServerLink<'_, I>) -> Result<(), Failure> {
-        // Sound for some answers: a fault is only read by those that it is planted in.
-        let Some(mut answer) = ScriptedAnswer::next_of(link.cfg, &self.target) else {
-            return Err(link.refuse(close::POLICY, "the query makes no sense"));
-        };
+    fn begin<I: Io>(&mut self, link: &mut ServerLink<'_, I>) {
+        // A query is sound for all answers or for none.
+        let mut answer = ScriptedAnswer::next_of(link.cfg, &self.target).expect("checked at the upgrade");
         answer.start(link.now_ns);
         self.answer = Some(answer);
-        Ok(())
     }
 
     /// Sends a part of the answer.
-    fn handle_part<I: Io>(
-        &mut self,
-        link: &mut ServerLink<'_, I>,
-        part: ScriptedPart,
-        mark: &str,
-    ) -> Result<(), Failure> {
+    fn handle_part<I: Io>(&mut self, link: &mut ServerLink<'_, I>, part: ScriptedPart, mark: &str) {
         match part {
             ScriptedPart::Event(text) => link.say(&[text.as_bytes()]),
             ScriptedPart::Break => link.io.close_stream(0),
@@ -70,11 +62,10 @@ impl Answering {
                 self.answer = None;
                 if let Some(left) = self.waiting.checked_sub(1) {
                     self.waiting = left;
-                    return self.begin(link);
+                    self.begin(link);
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -103,7 +94,7 @@ impl ServerProtocol for Server {
         link.io.out(0).truncate(start);
         let answering = &mut *self.0;
         match &answering.answer {
-            None => return answering.begin(link),
+            None => answering.begin(link),
             Some(_) if answering.waiting < WAITING_MAX => answering.waiting += 1,
             Some(_) => return Err(link.refuse(close::POLICY, "too many questions wait")),
         }
@@ -120,7 +111,7 @@ impl ServerProtocol for Server {
             && let Some(part) = answer.poll_part(link.now_ns)
         {
             let mark = answer.mark();
-            self.0.handle_part(link, part, mark)?;
+            self.0.handle_part(link, part, mark);
         }
         Ok(())
     }
