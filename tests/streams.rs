@@ -104,14 +104,21 @@ fn stalls_are_found_where_planted() {
 #[test]
 fn thousands_of_answers_are_accounted_for() {
     let server = Server::start(&[]);
-    let query = "events=200&gap=20ms&break=100:3%100&end=missing:4%100&swap=150:6%100&hang=120:7%100";
+    let query = [
+        "events=200&gap=20ms&break=100:3%100&end=missing:4%100&stall=2s@60:5%100&swap=150:6%100",
+        "&hang=120:7%100&error=110:8%100&end=doubled:9%100",
+    ]
+    .concat();
     let url = format!("http://{}/stream?{query}", server.address);
     let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
     let flags = "-c 2000 -n 2000 --end [DONE] --order /n --drain-timeout 20s --connect-timeout 30s";
     let outcome = run(command.args(flags.split_whitespace()), 4 * RUN_MAX);
     let results = outcome.json();
     let found = counts(&results, ["sent", "broken_off", "unmarked", "unended", "misordered", "after_end"]);
-    assert_eq!(found, [2000, 20, 20, 20, 20, 0], "{outcome}");
+    assert_eq!(found, [2000, 20, 20, 20, 20, 20], "{outcome}");
+    assert_eq!(errors_of(&results, "http_error_event"), 20, "{outcome}");
+    // A machine that is busy for as long makes more of them.
+    assert!(sum_of(&results, "stalls") >= 20, "{outcome}");
     // What broke off or hung had come so far.
     assert_eq!(
         counts(&results, ["events", "received"]),
@@ -168,6 +175,72 @@ pub(crate) fn journal(address: SocketAddr) -> Value {
 /// Count of a planted fault.
 pub(crate) fn of(journal: &Value, fault: &str) -> u64 {
     journal["planted"][fault].as_u64().unwrap_or(0)
+}
+
+/// The median of a run's first events is that of the server's journal.
+pub(crate) fn assert_first_events(url: &str, flags: &str, address: SocketAddr) {
+    timed(|| {
+        let before = journal(address)["first_ms"].as_array().unwrap().len();
+        let results = stream(url, &format!("-c 1 -n 20 {flags}")).json();
+        let journal = journal(address);
+        let first_ms = journal["first_ms"].as_array().unwrap()[before..].iter();
+        let mut first_ms: Vec<f64> = first_ms.map(|ms| ms.as_f64().unwrap()).collect();
+        first_ms.sort_by(f64::total_cmp);
+        assert_eq!(first_ms.len(), 20, "{url}");
+        let (heard, said) = (ms(&results, "first", "p50_ms"), first_ms[10]);
+        assert!((heard - said).abs() <= 1.0, "{url}: heard after {heard} ms, said after {said} ms");
+    });
+}
+
+#[test]
+fn first_events_are_as_node_journals_them() {
+    let Some((_node, [first, second])) = node() else { return };
+    for (address, flags) in [(first, ""), (second, "--http2")] {
+        let url = format!("http://{address}/sse?first=20");
+        assert_first_events(&url, &format!("--end [DONE] {flags}"), first);
+    }
+}
+
+#[test]
+fn answers_without_a_stream_fail_by_name() {
+    let cases: &[Case] = &[
+        ("http_not_stream", |p| {
+            p.answer("200 OK\r\nContent-Type: text/html\r\nContent-Length: 3").send(b"<p>").hold()
+        }),
+        ("http_not_stream", |p| {
+            let head = "200 OK\r\nContent-Type: application/json\r\nContent-Length: 25";
+            p.answer(head).send(br#"{"error":"no such model"}"#).hold()
+        }),
+        ("http_no_events", |p| p.answer("200 OK\r\nContent-Length: 0").hold()),
+        ("http_no_events", |p| p.answer(CHUNKED).send(b"3\r\n:\n\n\r\n0\r\n\r\n").hold()),
+        ("http_error_event", |p| {
+            p.answer(CHUNKED).send(b"17\r\nevent: error\ndata: {}\n\n\r\n0\r\n\r\n").hold()
+        }),
+    ];
+    for (kind, treat) in cases {
+        let server = HostileServer::start(*treat);
+        let outcome = stream(&format!("http://{}/", server.address), "-c 2 -n 2 --drain-timeout 2s");
+        let results = outcome.json();
+        assert_eq!((errors_of(&results, kind), sum_of(&results, "received")), (2, 2), "{kind}: {outcome}");
+        let loss = &results["steps"][0]["losses"][0];
+        assert_eq!((outcome.code, &loss["key"]), (Some(3), &Value::from("loss.wrong")), "{kind}: {outcome}");
+    }
+}
+
+#[test]
+fn unknown_parameters_of_streams_are_refused() {
+    let server = Server::start(&[]);
+    for (query, name) in [("stal=1s@4", "stall"), ("gap=1ms&gap=2ms", "twice"), ("events=x", "a number")] {
+        let url = format!("http://{}/stream?{query}", server.address);
+        let results = stream(&url, "-c 1 -n 1").json();
+        assert_eq!(errors_of(&results, "http_4xx"), 1, "{query}: {results:#}");
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
+        write!(stream, "GET /stream?{query} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains(name), "{answer}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Mutex;
 
-use crate::failure::{Coding, Failure};
+use crate::failure::{Coding, Failure, Media};
 use crate::room::Room;
 use crate::stamp::Stamp;
 
@@ -167,6 +167,12 @@ pub enum WrongResponse {
     Body,
     /// A streamed body that is encoded, so that its events cannot be read.
     Encoded(Coding),
+    /// A streamed answer of this media type, which comes whole.
+    NotStream(Media),
+    /// A streamed answer that ended without an event or an end mark.
+    NoEvents,
+    /// An event of a streamed answer that says that the answer failed.
+    ErrorEvent,
 }
 
 impl WrongResponse {
@@ -179,6 +185,9 @@ impl WrongResponse {
             WrongResponse::Status(_) => "http_5xx",
             WrongResponse::Body => "http_body",
             WrongResponse::Encoded(_) => "http_encoded",
+            WrongResponse::NotStream(_) => "http_not_stream",
+            WrongResponse::NoEvents => "http_no_events",
+            WrongResponse::ErrorEvent => "http_error_event",
         }
     }
 }
@@ -192,6 +201,14 @@ impl fmt::Display for WrongResponse {
                 f,
                 "the streamed answer is compressed (Content-Encoding: {coding}), which throng does not ask for"
             ),
+            WrongResponse::NotStream(media) => write!(
+                f,
+                "the server answered with {media}, not with a stream; is the path right? --as text reads it as it comes"
+            ),
+            WrongResponse::NoEvents => {
+                f.write_str("the answer ended without an event; is the path right, and --as?")
+            }
+            WrongResponse::ErrorEvent => f.write_str("an event of the answer says that it failed"),
         }
     }
 }

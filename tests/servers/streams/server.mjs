@@ -1,5 +1,5 @@
 // Streamed answers on Node's own http, and on its http2 where there is a second port: `node server.mjs PORT [PORT2]`. Every request gets
-// EVENTS events GAP_MS apart, at /sse as server-sent events and at /ndjson as lines. With ?faults, the n-th answer is as it should not be, by n % 10: 1 breaks off, 2 has no end mark, 3 has two,
+// EVENTS events GAP_MS apart, at /sse as server-sent events and at /ndjson as lines, the first after ?first=MS. With ?faults, the n-th answer is as it should not be, by n % 10: 1 breaks off, 2 has no end mark, 3 has two,
 // 4 stalls, 5 has two events in the wrong order, 6 never ends. GET /journal says how long after each request its first event was written,
 // in ms, what was planted, how often each body came, and each Authorization with its cookies. POST /login {"name":…} gives a user a key
 // and a cookie.
@@ -30,7 +30,8 @@ async function logIn(request, response) {
   response.end(JSON.stringify({ key: `key-${name}` }))
 }
 
-async function answer(request, response, form, hasFaults) {
+async function answer(request, response, form, query) {
+  const hasFaults = query.has('faults')
   const began = performance.now()
   const fault = hasFaults ? FAULTS[answers++ % 10] : undefined
   if (fault) journal.planted[fault] = (journal.planted[fault] ?? 0) + 1
@@ -39,6 +40,7 @@ async function answer(request, response, form, hasFaults) {
   journal.users[user] = (journal.users[user] ?? 0) + 1
   journal.bodies[body] = (journal.bodies[body] ?? 0) + 1
   response.writeHead(200, { 'Content-Type': form.type })
+  await sleep(Number(query.get('first') ?? 0))
   for (let event = 0; event < EVENTS; event++) {
     if (event > 0) await sleep(fault === 'stalled' && event === AT ? STALL_MS : GAP_MS)
     if (fault === 'broken' && event === AT) return response.stream ? response.stream.close(constants.NGHTTP2_INTERNAL_ERROR) : response.destroy()
@@ -55,7 +57,7 @@ function handle(request, response) {
   const url = new URL(request.url, 'http://localhost')
   const form = forms[url.pathname]
   if (url.pathname === '/login') return logIn(request, response)
-  if (form) return answer(request, response, form, url.searchParams.has('faults'))
+  if (form) return answer(request, response, form, url.searchParams)
   response.end(JSON.stringify(journal))
 }
 

@@ -1,4 +1,4 @@
-// Answers in pieces over a WebSocket: `node server.js PORT`. Each message gets EVENTS messages GAP_MS apart, and {"type":"end"} behind them. With
+// Answers in pieces over a WebSocket: `node server.js PORT`. Each message gets EVENTS messages GAP_MS apart, the first after ?first=MS, and {"type":"end"} behind them. With
 // ?faults, the n-th answer is as it should not be, by n % 10: 1 breaks off (a reset, or a close with 1011, in turn), 2 ends with a close and no
 // mark, 3 has two marks, 4 stalls, 5 has two events in the wrong order, 6 never ends. GET /journal says how long after each question its first
 // event was written, in ms, what was planted, how many events went out, how often each question came, and by which subprotocol, cookie and
@@ -15,11 +15,13 @@ let answers = 0
 
 const count = (of, key) => (of[key] = (of[key] ?? 0) + 1)
 
-const answer = async (socket, question, hasFaults) => {
+const answer = async (socket, question, query) => {
   const began = performance.now()
+  const hasFaults = query.has('faults')
   const fault = hasFaults ? FAULTS[answers++ % 10] : undefined
   if (fault) count(journal.planted, fault)
   count(journal.questions, question)
+  await sleep(Number(query.get('first') ?? 0))
   for (let event = 0; event < EVENTS; event++) {
     if (event > 0) await sleep(fault === 'stalled' && event === AT ? STALL_MS : GAP_MS)
     if (fault === 'broken' && event === AT) {
@@ -51,6 +53,6 @@ new WebSocketServer({ server }).on('connection', (socket, request) => {
   count(journal.users, `${request.headers.authorization} ${request.headers.cookie} ${socket.protocol}`)
   // A client that has gone is none to be answered.
   socket.on('error', () => {})
-  socket.on('message', (data) => answer(socket, data.toString(), url.searchParams.has('faults')))
+  socket.on('message', (data) => answer(socket, data.toString(), url.searchParams))
 })
 server.listen(Number(process.argv[2]), '127.0.0.1')

@@ -2,7 +2,7 @@
 
 use load::Workload;
 use stats::{Count, Reach, Timed};
-use wire::{Acks, Event, Progress, Pushed, Role, Stamp};
+use wire::{Acks, Event, Progress, Pushed, Role, Stamp, WrongResponse};
 
 use crate::books::absences::Due;
 use crate::books::broadcasts::{Copy, Origin};
@@ -161,6 +161,10 @@ impl<'a> Booking<'a> {
             Event::Beside => {}
             Event::Progress { request, progress } => self.progress(request, progress),
             Event::WrongResponse(wrong) => {
+                // What a stream says in place of events is the reason.
+                if matches!(wrong, WrongResponse::NotStream(_) | WrongResponse::ErrorEvent) {
+                    self.ledger.meter.hear(wrong.name(), self.client, self.heard);
+                }
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
             }
             Event::Broken(failure) => {

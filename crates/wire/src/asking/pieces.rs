@@ -8,13 +8,16 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+use secret::Secret;
+
 use super::options::HttpOptions;
 use super::streaming::{EndMark, StreamForm, StreamOptions};
 use crate::apps::file::pointer::Pointer;
 use crate::carried::{ProtocolEvent, ProtocolHandler};
 use crate::event::{Event, Progress, WrongResponse};
 use crate::event_stream::{Reader, StreamEvent};
-use crate::failure::{Coding, Failure, StreamReason};
+use crate::failure::{Coding, Failure, Media, StreamReason};
 use crate::http::fields;
 use crate::limits::Limits;
 use crate::options::BadOption;
@@ -27,11 +30,20 @@ pub(crate) struct PieceRules {
     end: Option<(EndMark, Option<Pointer>)>,
     tokens: Option<Pointer>,
     order: Option<Pointer>,
+    error: Pointer,
+    /// True if the request says that its answer may be JSON, which then is one event.
+    takes_json: bool,
 }
 
 impl PieceRules {
-    /// Compiles the options; `None`: answers come whole.
-    pub(crate) fn new(http: &HttpOptions) -> Result<Option<PieceRules>, BadOption> {
+    /// Compiles the options of requests with these fields; `None`: answers come whole.
+    pub(crate) fn new(
+        http: &HttpOptions,
+        fields: &[(String, Secret)],
+    ) -> Result<Option<PieceRules>, BadOption> {
+        let takes_json = fields.iter().any(|(name, value)| {
+            name.eq_ignore_ascii_case("accept") && value.reveal().contains("application/json")
+        });
         let Some(options) = &http.stream else { return Ok(None) };
         let mut pointers = [None, None, None];
         for (place, (option, text)) in pointers.iter_mut().zip(options.pointers()) {
@@ -40,7 +52,27 @@ impl PieceRules {
         }
         let [end, tokens, order] = pointers;
         let end = options.end.clone().map(|mark| (mark, end));
-        Ok(Some(PieceRules { form: options.form, end, tokens, order }))
+        let error = Pointer::parse("/error").expect("a pointer");
+        Ok(Some(PieceRules { form: options.form, end, tokens, order, error, takes_json }))
+    }
+
+    /// The media type of a body that is no stream, unless the user wants it read as one.
+    fn misses(&self, kind: BodyKind) -> Option<Media> {
+        kind.whole.filter(|media| match (media, self.form) {
+            (_, Some(StreamForm::Chunks)) => false,
+            // Some servers call lines of JSON so.
+            (Media::Json, form) => !self.takes_json && form != Some(StreamForm::Lines),
+            _ => true,
+        })
+    }
+
+    /// Returns whether an event says that the answer has failed: by its type (Anthropic's API), or by a JSON
+    /// member `error` that holds something (OpenAI's, Ollama's, JSON-RPC 2.0 §5.1).
+    fn is_error(&self, kind: &[u8], data: &[u8]) -> bool {
+        // The search spares nearly every event a parse.
+        let has_member = || memmem::find(data, br#""error""#).and_then(|_| self.error.written(data));
+        kind == b"error"
+            || has_member().is_some_and(|written| !matches!(written, b"null" | b"false" | b"\"\""))
     }
 
     /// Recognises the end mark: `None` for any other event, or else whether the mark counts as an event as
@@ -80,6 +112,8 @@ impl PieceRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BodyKind {
     media: Option<StreamForm>,
+    /// Its media type, if bodies of that come whole.
+    whole: Option<Media>,
     coding: Option<Coding>,
 }
 
@@ -87,7 +121,13 @@ impl BodyKind {
     /// Handles a field of the head: of several with the same name, the first counts.
     pub(crate) fn handle_field(&mut self, name: &[u8], value: &[u8]) {
         if name.eq_ignore_ascii_case(b"content-type") {
-            self.media.get_or_insert(StreamForm::of_media(value));
+            if self.media.is_none() {
+                let form = StreamForm::of_media(value);
+                let is_whole = |media: &Media| matches!(media, Media::Html | Media::Json);
+                self.whole =
+                    Media::named(Some(value)).filter(|_| form == StreamForm::Chunks).filter(is_whole);
+                self.media = Some(form);
+            }
         } else if name.eq_ignore_ascii_case(b"content-encoding") {
             self.coding = self.coding.or_else(|| fields::members(value).find_map(Coding::named));
         }
@@ -97,17 +137,26 @@ impl BodyKind {
 /// The pieces of the answer that is coming in.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    state: State,
+    course: Course,
     kind: BodyKind,
     /// The number of the request.
     request: u32,
     reader: Reader,
     /// A line of which only the beginning is in.
     line: Vec<u8>,
-    /// The latest number, one more than it: 0 is none yet.
-    latest: u64,
     /// The latest read that brought a chunk.
     chunk_ns: u64,
+}
+
+/// The course of an answer so far.
+#[derive(Debug, Default)]
+struct Course {
+    state: State,
+    /// The latest number, one more than it: 0 is none yet.
+    latest: u64,
+    has_events: bool,
+    /// True once the answer is known as a wrong one, which is told once.
+    is_wrong: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,20 +170,28 @@ enum State {
 impl Pieces {
     /// Returns whether an answer is coming in.
     pub(crate) fn is_open(&self) -> bool {
-        self.state != State::Idle
+        self.course.state != State::Idle
     }
 
     /// Returns whether its end mark is in.
     pub(crate) fn is_marked(&self) -> bool {
-        self.state == State::Marked
+        self.course.state == State::Marked
     }
 
     /// The head of a good answer to this request is in. A body that is encoded is a wrong one: its reads are
-    /// its pieces.
-    pub(crate) fn begin(&mut self, kind: BodyKind, stamp: Stamp, on: &mut impl ProtocolHandler) {
-        *self = Pieces { state: State::Open, kind, request: stamp.seq, ..Pieces::default() };
-        if let Some(coding) = kind.coding {
-            on.handle(ProtocolEvent::Event(Event::WrongResponse(WrongResponse::Encoded(coding))));
+    /// its pieces. So is one that is no stream.
+    pub(crate) fn begin(
+        &mut self,
+        rules: &PieceRules,
+        kind: BodyKind,
+        stamp: Stamp,
+        on: &mut impl ProtocolHandler,
+    ) {
+        let course = Course { state: State::Open, ..Course::default() };
+        *self = Pieces { course, kind, request: stamp.seq, ..Pieces::default() };
+        let encoded = kind.coding.map(WrongResponse::Encoded);
+        if let Some(wrong) = encoded.or_else(|| rules.misses(kind).map(WrongResponse::NotStream)) {
+            self.course.miss(wrong, on);
         }
         tell(on, stamp.seq, Progress::Begun { stamp });
     }
@@ -148,16 +205,11 @@ impl Pieces {
         mut data: &[u8],
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        let Pieces { state, kind: BodyKind { media, coding }, request, reader, line, latest, chunk_ns } =
-            self;
-        if *state == State::Idle {
+        let Pieces { course, kind: BodyKind { media, coding, .. }, request, reader, line, chunk_ns } = self;
+        if course.state == State::Idle {
             return Ok(());
         }
-        let mut handle = |kind: &[u8], data: &[u8]| {
-            if let Some(progress) = judge(rules, state, latest, kind, data) {
-                tell(on, *request, progress);
-            }
-        };
+        let mut handle = |kind: &[u8], data: &[u8]| course.handle_piece(rules, *request, kind, data, on);
         let form = rules.form.or(*media).filter(|_| coding.is_none());
         match form.unwrap_or(StreamForm::Chunks) {
             StreamForm::Events => {
@@ -189,54 +241,68 @@ impl Pieces {
         message: &[u8],
         on: &mut impl ProtocolHandler,
     ) {
-        if let Some(progress) = judge(rules, &mut self.state, &mut self.latest, b"", message) {
-            tell(on, self.request, progress);
-        }
+        self.course.handle_piece(rules, self.request, b"", message, on);
     }
 
     /// The answer is whole: a last line need not have an end.
     pub(crate) fn finish(&mut self, rules: &PieceRules, on: &mut impl ProtocolHandler) {
-        if self.state == State::Idle {
+        if self.course.state == State::Idle {
             return;
         }
         let last = std::mem::take(&mut self.line);
-        if let Some(last) = line_text(&last)
-            && let Some(progress) = judge(rules, &mut self.state, &mut self.latest, b"", last)
-        {
-            tell(on, self.request, progress);
+        if let Some(last) = line_text(&last) {
+            self.course.handle_piece(rules, self.request, b"", last, on);
         }
-        let is_marked = self.state == State::Marked || rules.end.is_none();
+        // An end mark alone says that there was nothing to say.
+        if !self.course.has_events && self.course.state != State::Marked {
+            self.course.miss(WrongResponse::NoEvents, on);
+        }
+        let is_marked = self.course.state == State::Marked || rules.end.is_none();
         tell(on, self.request, Progress::Ended { is_marked });
-        self.state = State::Idle;
+        self.course.state = State::Idle;
+    }
+}
+
+impl Course {
+    /// Tells one piece of the answer to this request, unless it is the end mark and nothing else.
+    fn handle_piece(
+        &mut self,
+        rules: &PieceRules,
+        request: u32,
+        kind: &[u8],
+        data: &[u8],
+        on: &mut impl ProtocolHandler,
+    ) {
+        if self.state == State::Marked {
+            return tell(on, request, Progress::AfterEnd);
+        }
+        if let Some(counts) = rules.is_end(kind, data) {
+            self.state = State::Marked;
+            if !counts {
+                return;
+            }
+        }
+        if !self.is_wrong && rules.is_error(kind, data) {
+            self.miss(WrongResponse::ErrorEvent, on);
+        }
+        let number = rules.number(data);
+        let is_misordered = number.is_some_and(|number| number < self.latest);
+        self.latest = self.latest.max(number.map_or(0, |number| number.saturating_add(1)));
+        self.has_events = true;
+        tell(on, request, Progress::Event { tokens: rules.tokens(data), is_misordered });
+    }
+
+    /// Tells that the answer is a wrong one, unless it is known.
+    fn miss(&mut self, wrong: WrongResponse, on: &mut impl ProtocolHandler) {
+        if !std::mem::replace(&mut self.is_wrong, true) {
+            on.handle(ProtocolEvent::Event(Event::WrongResponse(wrong)));
+        }
     }
 }
 
 /// Tells how the answer to this request has come on.
 fn tell(on: &mut impl ProtocolHandler, request: u32, progress: Progress) {
     on.handle(ProtocolEvent::Event(Event::Progress { request, progress }));
-}
-
-/// The meaning of one piece; `None`: it is the end mark, and nothing else.
-fn judge(
-    rules: &PieceRules,
-    state: &mut State,
-    latest: &mut u64,
-    kind: &[u8],
-    data: &[u8],
-) -> Option<Progress> {
-    if *state == State::Marked {
-        return Some(Progress::AfterEnd);
-    }
-    if let Some(counts) = rules.is_end(kind, data) {
-        *state = State::Marked;
-        if !counts {
-            return None;
-        }
-    }
-    let number = rules.number(data);
-    let is_misordered = number.is_some_and(|number| number < *latest);
-    *latest = (*latest).max(number.map_or(0, |number| number.saturating_add(1)));
-    Some(Progress::Event { tokens: rules.tokens(data), is_misordered })
 }
 
 /// The text of a line, without a record separator (RFC 7464); `None` if it is empty.
@@ -276,22 +342,40 @@ mod tests {
 
     /// The progress of an answer with this body, in portions of `step` bytes, each a read of its own.
     fn read(stream: &StreamOptions, body: &[u8], step: usize) -> Vec<Progress> {
+        let (progress, wrong) = read_of(stream, &[], "", body, step);
+        assert_eq!(wrong, []);
+        progress
+    }
+
+    /// The same of a body of this type, and what is wrong with the answer.
+    fn read_of(
+        stream: &StreamOptions,
+        fields: &[(String, Secret)],
+        media: &str,
+        body: &[u8],
+        step: usize,
+    ) -> (Vec<Progress>, Vec<WrongResponse>) {
         let http = HttpOptions { stream: Some(stream.clone()), ..HttpOptions::default() };
-        let rules = PieceRules::new(&http).unwrap().unwrap();
-        let (mut pieces, mut told) = (Pieces::default(), Vec::new());
+        let rules = PieceRules::new(&http, fields).unwrap().unwrap();
+        let (mut pieces, mut told, mut wrong) = (Pieces::default(), Vec::new(), Vec::new());
         let on = &mut |event: ProtocolEvent<'_>| match event {
             ProtocolEvent::Event(Event::Progress { request: 7, progress }) => told.push(progress),
+            ProtocolEvent::Event(Event::WrongResponse(response)) => wrong.push(response),
             other => panic!("{other:?}"),
         };
         let stamp = Stamp::new(0, 0, 7, 5, 6);
-        pieces.begin(BodyKind::default(), stamp, on);
+        let mut kind = BodyKind::default();
+        if !media.is_empty() {
+            kind.handle_field(b"Content-Type", media.as_bytes());
+        }
+        pieces.begin(&rules, kind, stamp, on);
         for (read, portion) in (1..).zip(body.chunks(step)) {
             pieces.handle_data(&rules, &Limits::default(), read, portion, on).unwrap();
         }
         pieces.finish(&rules, on);
         assert!(!pieces.is_open());
         assert_eq!(told.remove(0), Progress::Begun { stamp });
-        told
+        (told, wrong)
     }
 
     fn event(tokens: u32, is_misordered: bool) -> Progress {
@@ -352,6 +436,41 @@ mod tests {
         assert_eq!(told("event:stop"), [event(0, false), marked], "it is no event of its own");
         assert_eq!(told("/result"), [event(0, false), event(0, false), marked]);
         assert_eq!(told("/result=1").last(), Some(&Progress::Ended { is_marked: false }));
+    }
+
+    #[test]
+    fn answers_that_are_no_streams_are_wrong() {
+        let [html, json] = [Media::Html, Media::Json].map(WrongResponse::NotStream);
+        let (error, none) = (WrongResponse::ErrorEvent, WrongResponse::NoEvents);
+        let (usual, as_json) =
+            (&[][..], &[("Accept".to_owned(), Secret::from("application/json, text/event-stream"))][..]);
+        for (form, fields, media, body, expected) in [
+            (None, usual, "text/html", "<p>", Some(html)),
+            (Some(StreamForm::Events), usual, "text/html", "<p>", Some(html)),
+            (Some(StreamForm::Chunks), usual, "text/html", "<p>", None),
+            (None, usual, "application/json", r#"{"a":1}"#, Some(json)),
+            (None, as_json, "application/json", r#"{"result":{}}"#, None),
+            (None, as_json, "application/json", r#"{"error":{"code":-1}}"#, Some(error)),
+            (Some(StreamForm::Lines), usual, "application/json", r#"{"a":1}"#, None),
+            (None, usual, "application/stream+json", "{}", None),
+            (None, usual, "text/event-stream", ": ping\n\n", Some(none)),
+            (None, usual, "", "", Some(none)),
+            (None, usual, "text/event-stream", "data: [DONE]\n\n", None),
+            (None, usual, "text/event-stream", "event: error\ndata: {}\n\ndata: 1\n\n", Some(error)),
+            (None, usual, "text/event-stream", "data: {\"error\":null,\"t\":\"\\\"error\\\"\"}\n\n", None),
+            (None, usual, "application/x-ndjson", "{\"error\":\"no\"}\n{\"error\":\"no\"}", Some(error)),
+        ] {
+            let end = Some(EndMark::parse("[DONE]"));
+            let stream = StreamOptions { form, end, ..StreamOptions::default() };
+            for step in [1, body.len().max(1)] {
+                // Chunks are judged as they come: only whole can an error be found there.
+                if step == 1 && media == "application/json" && form.is_none() {
+                    continue;
+                }
+                let (_, wrong) = read_of(&stream, fields, media, body.as_bytes(), step);
+                assert_eq!(wrong, Vec::from_iter(expected), "{media}: {body} by {step}");
+            }
+        }
     }
 
     #[test]

@@ -50,15 +50,17 @@ impl Media {
             _ => Some(Media::Other),
         }
     }
+}
 
-    fn text(self) -> &'static str {
-        match self {
+impl fmt::Display for Media {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Media::Html => "HTML",
             Media::Json => "JSON",
             Media::Text => "plain text",
             Media::Other => "another media type",
             Media::Unknown => "no Content-Type",
-        }
+        })
     }
 }
 
@@ -81,9 +83,8 @@ impl fmt::Display for StreamReason {
         match self {
             StreamReason::Media(media) => write!(
                 f,
-                "the server answered with {}, not with an event stream (Content-Type: text/event-stream); \
-                 give the URL that the page's EventSource opens",
-                media.text()
+                "the server answered with {media}, not with an event stream (Content-Type: text/event-stream); \
+                 give the URL that the page's EventSource opens"
             ),
             StreamReason::Encoded(coding) => write!(
                 f,

@@ -36,7 +36,7 @@ impl Parts {
         for target in targets.chain(broadcasts.is_empty().then_some(&usual)) {
             heads.push(encode(options, &http, target)?);
         }
-        let (pieces, rest) = (PieceRules::new(&http)?, rest(http.body.as_deref()));
+        let (pieces, rest) = (PieceRules::new(&http, &options.headers)?, rest(http.body.as_deref()));
         let messages = body_template(options, &http)?.into_iter().collect();
         Ok(Parts { heads, rest, http, messages, pieces })
     }

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use super::parts::Parts;
 use crate::absent::NoClient;
-use crate::asking::{Answer, BodyKind, HttpOptions, Pieces, REQUESTS_MAX};
+use crate::asking::{Answer, BodyKind, Pieces, REQUESTS_MAX};
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
@@ -162,7 +162,7 @@ impl Requests {
         match got {
             ResponseEvent::Head { status, keep_alive } => {
                 self.answer.handle_status(http, status);
-                self.begin_pieces(http, status, on);
+                self.begin_pieces(link.parts, status, on);
                 if !(keep_alive && http.keep_alive) {
                     // Either side may end it: the server by its head, the user by asking for a connection
                     // each.
@@ -188,11 +188,14 @@ impl Requests {
     }
 
     /// The head of an answer is in: if it is a good one that comes in pieces, these follow.
-    fn begin_pieces(&mut self, http: &HttpOptions, status: u16, on: &mut impl ProtocolHandler) {
-        let Some(pieces) = self.pieces.as_mut().filter(|_| http.is_expected(status)) else { return };
+    fn begin_pieces(&mut self, parts: &Parts, status: u16, on: &mut impl ProtocolHandler) {
+        let (Some(pieces), Some(rules)) = (&mut self.pieces, &parts.pieces) else { return };
+        if !parts.http.is_expected(status) {
+            return;
+        }
         // A server that breaks off in the midst of an answer has answered.
         self.has_answered = true;
-        pieces.begin(self.body_kind, self.waiting.front().expect("under way").stamp, on);
+        pieces.begin(rules, self.body_kind, self.waiting.front().expect("under way").stamp, on);
     }
 
     /// Takes a whole answer as the oldest request's.

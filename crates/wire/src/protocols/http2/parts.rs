@@ -32,7 +32,7 @@ impl Parts {
             return Err(BadOption::OfDialect { option: "http2", expected });
         }
         let blocks = Blocks::new(&fields(options, &http)?);
-        let (pieces, message) = (PieceRules::new(&http)?, body_template(options, &http)?);
+        let (pieces, message) = (PieceRules::new(&http, &options.headers)?, body_template(options, &http)?);
         let body = http.body.clone().filter(|_| message.is_none()).unwrap_or_default();
         Ok(Parts { blocks, body, message, http, pieces })
     }

@@ -268,9 +268,9 @@ impl Requests {
                 Some(head) => stream.handle_head(http, head, ends),
                 None => Err(Http2Reason::Field),
             };
-            if link.parts.pieces.is_some() && stream.has_head() {
+            if let Some(rules) = link.parts.pieces.as_ref().filter(|_| stream.has_head()) {
                 // A server that breaks off in the midst of an answer has answered.
-                self.has_answered |= stream.begin_pieces(http, on);
+                self.has_answered |= stream.begin_pieces(http, rules, on);
             }
             part
         };

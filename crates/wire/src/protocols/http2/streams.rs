@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::asking::{Answer, HttpOptions, Pieces};
+use crate::asking::{Answer, HttpOptions, PieceRules, Pieces};
 use crate::carried::ProtocolHandler;
 use crate::failure::Http2Reason;
 use crate::http2::connection::{CLIENT_WINDOW, Connection};
@@ -88,10 +88,15 @@ impl Stream {
 
     /// The final head is in of an answer that comes in pieces; returns whether these follow, as they do
     /// behind a good status.
-    pub(super) fn begin_pieces(&mut self, http: &HttpOptions, on: &mut impl ProtocolHandler) -> bool {
+    pub(super) fn begin_pieces(
+        &mut self,
+        http: &HttpOptions,
+        rules: &PieceRules,
+        on: &mut impl ProtocolHandler,
+    ) -> bool {
         let head = self.head.filter(|head| http.is_expected(head.status));
         if let Some(AnswerHead { body_kind, .. }) = head {
-            self.pieces.insert(Box::default()).begin(body_kind, self.request.stamp, on);
+            self.pieces.insert(Box::default()).begin(rules, body_kind, self.request.stamp, on);
         }
         head.is_some()
     }

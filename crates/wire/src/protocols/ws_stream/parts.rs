@@ -24,7 +24,7 @@ impl Parts {
         if let Some(stream) = &http.stream {
             check(&http, stream)?;
         }
-        let (rules, own) = (PieceRules::new(&http)?, body_template(options, &http)?);
+        let (rules, own) = (PieceRules::new(&http, &options.headers)?, body_template(options, &http)?);
         let body = http.body.unwrap_or_default();
         let is_text = own.is_some() || std::str::from_utf8(&body).is_ok();
         let message_type = if is_text { MessageType::Text } else { MessageType::Binary };

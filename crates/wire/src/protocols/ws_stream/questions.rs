@@ -105,7 +105,7 @@ impl Exchange {
                     return Ok(());
                 };
                 if !self.pieces.is_open() {
-                    self.pieces.begin(BodyKind::default(), stamp, on);
+                    self.pieces.begin(rules, BodyKind::default(), stamp, on);
                 }
                 self.pieces.handle_message(rules, data, on);
             }
