@@ -248,12 +248,18 @@ fn other_answers_are_told_with_what_to_do() {
         ("/page", "not_event_stream", "HTML"),
         ("/api", "not_event_stream", "JSON"),
         ("/over", "no_content", "204"),
+        ("/nothing", "status_404", "an event stream"),
+        ("/hang", "connect_timeout", "the stream"),
     ] {
         let mut command =
             throng(["idle", &format!("http://{address}{path}"), "--protocol", "sse", "--clients", "2"]);
-        let outcome = run(command.args(["--format", "json", "--no-store"]), WITHIN);
+        let outcome =
+            run(command.args(["--connect-timeout", "5s", "--format", "json", "--no-store"]), WITHIN);
         outcome.assert_failed(1, &format!("could_not.reach.{key}"), &[name]);
     }
+    let mut command = throng(["idle", &format!("ws://{address}/events?room=1"), "--clients", "2"]);
+    let outcome = run(command.args(["--format", "json", "--no-store"]), WITHIN);
+    outcome.assert_failed(1, "could_not.reach.status_200", &["--protocol sse"]);
 }
 
 #[test]

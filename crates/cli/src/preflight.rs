@@ -18,6 +18,8 @@ use crate::secrets;
 /// Methods that change nothing (RFC 9110 §9.2.1): a request of these may be sent once more than was asked
 /// for.
 const SAFE_METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
+/// The media type of an event stream.
+const EVENT_STREAM: &str = "text/event-stream";
 /// Statuses of an answer that say that these requests are the wrong ones. Of all others a run tells.
 const WRONG_REQUEST: [u16; 5] = [401, 403, 404, 405, 407];
 /// The beginning of TLS's answer to plain text: an alert (RFC 8446 §5.1).
@@ -117,12 +119,22 @@ fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String
             answer.told(status),
             remedy(plan, status, true)
         )),
-        Some((kind, _)) => Some(format!(
-            "{kind}: the server answered the handshake with {}{}",
-            answer.told(status),
-            remedy(plan, status, false)
-        )),
+        Some((kind, _)) => {
+            let asked = if hears_alone(plan) { "the request for the stream" } else { "the handshake" };
+            let is_stream = answer.content_type.as_deref() == Some(EVENT_STREAM) && !hears_alone(plan);
+            let told = if is_stream { answer.reason(status) } else { answer.told(status) };
+            let remedy = match is_stream {
+                true => format!(" and an event stream; pass --protocol {}", DialectId::Sse.name()),
+                false => remedy(plan, status, false),
+            };
+            Some(format!("{kind}: the server answered {asked} with {told}{remedy}"))
+        }
     }
+}
+
+/// Returns whether the plan's clients ask for a stream, and only receive.
+fn hears_alone(plan: &Plan) -> bool {
+    plan.client_spec.dialect.facts().only_receives
 }
 
 /// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes
@@ -157,13 +169,19 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
         _ if is_request => "; is the path right?".to_owned(),
         _ => {
             let usual = usual_place(plan).map_or(String::new(), |usual| format!(" {usual}"));
-            format!("; is the path right, and is there a WebSocket?{usual}{}", unwelcome(plan, status))
+            let what = if hears_alone(plan) { "an event stream" } else { "a WebSocket" };
+            format!("; is the path right, and is there {what}?{usual}{}", unwelcome(plan, status))
         }
     }
 }
 
 /// The usual path of the protocol's servers, in words, if the URL leads elsewhere.
 fn usual_place(plan: &Plan) -> Option<String> {
+    let path = plan.client_spec.path.reveal();
+    let at = DialectId::at(path.split('?').next().unwrap_or_default());
+    if at.facts().only_receives && !hears_alone(plan) {
+        return Some(format!("An event stream is usually there: --protocol {}", at.name()));
+    }
     let Facts { name, paths, .. } = plan.client_spec.dialect.facts();
     let usual = paths.first().filter(|usual| !plan.client_spec.path.reveal().starts_with(**usual))?;
     Some(format!("{name} is usually at {usual}"))

@@ -46,6 +46,8 @@ function handle(request, response) {
   if (url.pathname === '/told') return response.end(String(told))
   if (url.pathname === '/over') return response.writeHead(204).end()
   if (url.pathname === '/moved') return response.writeHead(307, { Location: '/events' + url.search }).end()
+  if (url.pathname === '/nothing') return response.writeHead(404).end()
+  if (url.pathname === '/hang') return
   response.writeHead(200, { 'Content-Type': url.pathname === '/api' ? 'application/json' : 'text/html' }).end('{}')
 }
 

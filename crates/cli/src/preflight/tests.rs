@@ -77,6 +77,22 @@ fn the_usual_path_is_named() {
 }
 
 #[test]
+fn event_streams_are_told_from_websockets() {
+    let not_found = probe_result(Some(("http_status", "")), Some(404), b"HTTP/1.1 404 Not Found\r\n\r\n");
+    let stream = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n";
+    let stream = probe_result(Some(("http_status", "")), Some(200), stream);
+    for (url, dialect, result, names) in [
+        ("http://127.0.0.1:1/x", "sse", &not_found, &["an event stream", "/events"][..]),
+        ("ws://127.0.0.1:1/x", "json", &not_found, &["a WebSocket"]),
+        ("ws://127.0.0.1:1/events?room=1", "json", &not_found, &["--protocol sse"]),
+        ("ws://127.0.0.1:1/x", "json", &stream, &["200 OK", "--protocol sse"]),
+    ] {
+        let key = key_of(&plan_for(url, dialect), false, result, names);
+        assert!(key.is_some_and(|key| key.starts_with("status_")), "{url}");
+    }
+}
+
+#[test]
 fn another_dialect_is_known_by_its_welcome() {
     let welcome =
         probe_result(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x12{\"type\":\"welcome\"}");

@@ -6,11 +6,13 @@ const CHARS_MAX: usize = 120;
 /// The text in bytes as they came: the payloads of unmasked text frames one after the other (RFC 6455 §5.2),
 /// or else the bytes themselves. Empty if nothing can be read.
 pub(crate) fn excerpt(mut bytes: &[u8]) -> String {
-    // What came right behind the head of an upgrade.
-    if let Some(head) =
-        bytes.windows(4).position(|four| four == b"\r\n\r\n").filter(|_| bytes.starts_with(b"HTTP/1.1 101 "))
-    {
-        bytes = &bytes[head + 4..];
+    // What came right behind the head of an upgrade, or the body behind a good one.
+    let behind = bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|head| &bytes[head + 4..]);
+    if let Some(behind) = behind.filter(|behind| match bytes.starts_with(b"HTTP/1.1 2") {
+        true => !behind.is_empty(),
+        false => bytes.starts_with(b"HTTP/1.1 101 "),
+    }) {
+        bytes = behind;
     }
     let mut said = Vec::new();
     // Frames first: read as text, their binary heads would stand between the words.
@@ -22,7 +24,10 @@ pub(crate) fn excerpt(mut bytes: &[u8]) -> String {
         said.push(String::from_utf8_lossy(bytes));
     }
     let is_readable = |c: &char| stats::is_shown(*c) && *c != char::REPLACEMENT_CHARACTER;
-    said.join(" ").chars().filter(is_readable).take(CHARS_MAX).collect()
+    // A blank for each line's end: fields of a head would run together.
+    let text =
+        said.join(" ").split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    text.chars().filter(is_readable).take(CHARS_MAX).collect()
 }
 
 /// The payload of a text frame, as far as it is there, and what follows.
@@ -48,6 +53,9 @@ mod tests {
         let frames = b"\x81\x12{\"type\":\"welcome\"}\x81\x02{}\x81\x7e\x01\x00cut";
         assert_eq!(excerpt(frames), r#"{"type":"welcome"} {} cut"#);
         assert_eq!(excerpt(b"HTTP/1.1 200 OK\r\n"), "HTTP/1.1 200 OK");
+        assert_eq!(excerpt(b"HTTP/1.1 404\r\nA: b\r\n\r\n"), "HTTP/1.1 404 A: b");
+        assert_eq!(excerpt(b"HTTP/1.1 200 OK\r\nServer: s\r\n\r\n{}\n"), "{}");
+        assert_eq!(excerpt(b"HTTP/1.1 200\r\nA: b\r\n\r\n"), "HTTP/1.1 200 A: b");
         assert_eq!(excerpt(b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x02hi"), "hi");
         assert_eq!(excerpt(b"\x82\x02\x00\x01"), "");
         assert_eq!(excerpt(&[b'a'; 500]).len(), CHARS_MAX);

@@ -51,6 +51,9 @@ impl LoadClient {
                 "the server accepted the connection, but the app has not come through its opening: it was at step {step} \
                  of `open`, which the `join` of its rooms continues"
             ),
+            (_, None) if cfg.options().dialect.facts().only_receives => {
+                "the server accepted the connection, but did not answer the request for the stream".into()
+            }
             (_, None) => "the server accepted the connection, but did not confirm that the client may send; \
                  check the channel, topic or namespace"
                 .into(),
