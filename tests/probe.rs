@@ -62,6 +62,9 @@ fn protocols_of_the_own_server_are_found() {
     let plain = probe(&[&format!("ws://{}/ws", server.address)]);
     assert_works(&plain, "echo");
     assert_works(&probe(&[&format!("http://{}/", server.address)]), "http");
+    for path in ["/stream?events=3", "/stream?events=3&as=ndjson", "/v1/chat/completions"] {
+        assert_works(&probe(&[&format!("http://{}{path}", server.address)]), "stream");
+    }
 }
 
 /// The line of a page: how many requests there were.

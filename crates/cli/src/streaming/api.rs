@@ -76,6 +76,12 @@ impl Api {
         APIS.iter().find(|api| api.name == name).ok_or_else(|| format!("expected one of {}", names()))
     }
 
+    /// The name of the API whose clients ask at this path.
+    pub(crate) fn at(path: &str) -> Option<&'static str> {
+        let path = path.split('?').next().unwrap_or_default();
+        APIS.iter().find(|api| api.path == Some(path)).map(|api| api.name)
+    }
+
     /// The body that asks a model this.
     pub(super) fn body(&self, model: &str, prompt: &str) -> Option<Vec<u8>> {
         let json = |text: &str| serde_json::Value::from(text).to_string();

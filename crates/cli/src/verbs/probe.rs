@@ -269,7 +269,8 @@ impl Prober {
         let mut found = Vec::from_iter(service::found(&page, first, None));
         let itself = Place::itself(&self.target.path);
         // A URL that is an event stream is what the user means.
-        if itself.base() != "/" && found.iter().any(|found| found.service == Service::EventStream) {
+        let is_stream = |found: &Found| matches!(found.service, Service::EventStream | Service::Answer(_));
+        if itself.base() != "/" && found.iter().any(is_stream) {
             return Ok(found);
         }
         let usual = places::usual().into_iter().filter(|place| place.bare() != itself.bare());

@@ -66,7 +66,7 @@ impl StreamForm {
     }
 
     /// The form of a body of this media type (`Content-Type`).
-    pub(super) fn of_media(content_type: &[u8]) -> StreamForm {
+    pub fn of_media(content_type: &[u8]) -> StreamForm {
         let end = memchr::memchr(b';', content_type).unwrap_or(content_type.len());
         match content_type[..end].trim_ascii().to_ascii_lowercase().as_slice() {
             b"text/event-stream" => StreamForm::Events,

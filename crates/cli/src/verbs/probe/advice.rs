@@ -174,6 +174,7 @@ fn commands(found: &[Found], trial: Option<&Trial>, access: &AccessArgs) -> Vec<
             purpose: "measure delivery: POST /PATH has your application tell them each message",
         });
     }
+    commands.extend(ask(best, trial, &flags));
     if let Some(example) = best.service.example().filter(|_| trial != Some(&Trial::Echoes)) {
         commands.push(Command {
             words: format!("throng init --from {example}"),
@@ -217,6 +218,20 @@ fn load(best: &Found, trial: Option<&Trial>, flags: &str) -> Option<Command> {
         Trial::Fails(_) => return None,
     };
     let words = format!("throng {verb} {}{dialect} --clients 100 -d 10s{flags}", typed(&best.url));
+    Some(Command { words, purpose })
+}
+
+/// The command that asks, and measures the answer event by event.
+fn ask(best: &Found, trial: Option<&Trial>, flags: &str) -> Option<Command> {
+    let (how, purpose) = match best.service {
+        Service::Answer(Some(api)) => (format!(" --api {api}"), "ask, and time each event of the answers"),
+        Service::Answer(None) => (String::new(), "ask, and time each event of the answers"),
+        Service::Plain if trial == Some(&Trial::Connects) && best.path.contains("/stream") => {
+            (" --body TEXT --end MARK".to_owned(), "if it answers in pieces: ask, and time each")
+        }
+        _ => return None,
+    };
+    let words = format!("throng stream {}{how} -c 10 -d 10s{flags}", typed(&best.url));
     Some(Command { words, purpose })
 }
 
@@ -284,7 +299,27 @@ mod tests {
             ..at(Service::Http, "http://h/")
         };
         let bare = Found { is_good: false, ..http.clone() };
-        let cases: [(&[Found], Option<&Trial>, &[&str]); 9] = [
+        let asked = Found { path: "/stream".to_owned(), ..at(Service::Plain, "ws://h:1/stream") };
+        let cases: [(&[Found], Option<&Trial>, &[&str]); 11] = [
+            (
+                &[at(Service::Answer(Some("openai")), "http://h:1/v1/chat/completions")],
+                None,
+                &[
+                    "throng stream http://h:1/v1/chat/completions --api openai -c 10 -d 10s",
+                    "throng init --from stream",
+                    "throng run app.toml http://h:1/v1/chat/completions --clients 50",
+                ],
+            ),
+            (
+                &[asked],
+                Some(&Trial::Connects),
+                &[
+                    "throng idle ws://h:1/stream --clients 100 -d 10s",
+                    "throng stream ws://h:1/stream --body TEXT --end MARK -c 10 -d 10s",
+                    "throng init --from plain",
+                    "throng run app.toml ws://h:1/stream --clients 50",
+                ],
+            ),
             (&[], None, &[]),
             (std::slice::from_ref(&bare), None, &["throng record http://h:1"]),
             (std::slice::from_ref(&http), None, &["throng http http://h:1/ -c 50 -d 10s"]),

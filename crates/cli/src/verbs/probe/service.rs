@@ -1,10 +1,11 @@
 //! The meaning of a reply: pure, so that tables test it.
 
 use url::Url;
-use wire::{DialectId, Settings, Value};
+use wire::{DialectId, Settings, StreamForm, Value};
 
 use crate::access;
 use crate::answer::Answer;
+use crate::streaming::Api;
 use crate::verbs::probe::places::{LIVE, Place};
 
 /// The reply to one request.
@@ -38,6 +39,8 @@ pub(super) enum Service {
     Plain,
     /// Server-Sent Events.
     EventStream,
+    /// Answers that come in pieces, and the API at whose path they are.
+    Answer(Option<&'static str>),
     /// Plain requests.
     Http,
 }
@@ -94,6 +97,7 @@ impl Service {
             Service::Graphql => "GraphQL (graphql-transport-ws)",
             Service::Plain => "WebSocket",
             Service::EventStream => "Server-Sent Events",
+            Service::Answer(_) => "an answer in pieces",
             Service::Http => "HTTP",
         }
     }
@@ -108,7 +112,7 @@ impl Service {
             Service::Graphql => Some(DialectId::Graphql),
             Service::Plain => Some(DialectId::Raw),
             Service::EventStream => Some(DialectId::Sse),
-            Service::LiveView | Service::Http => None,
+            Service::LiveView | Service::Answer(_) | Service::Http => None,
         }
     }
 
@@ -148,7 +152,7 @@ impl Service {
             Service::Graphql => r#"{"type":"pong"}"#,
             Service::ActionCable => r#"{"command":"none"}"#,
             Service::SockJs => r#"[""]"#,
-            Service::Plain | Service::EventStream | Service::Http => "",
+            Service::Plain | Service::EventStream | Service::Answer(_) | Service::Http => "",
         }
     }
 
@@ -185,6 +189,7 @@ impl Service {
             Service::Graphql => Some("graphql"),
             Service::Plain => Some("plain"),
             Service::EventStream => Some("sse"),
+            Service::Answer(_) => Some("stream"),
             Service::Http => None,
         }
     }
@@ -249,9 +254,19 @@ fn of_get(place: &Place, reply: &Reply) -> Option<Service> {
             (body.contains("\"websocket\"") && body.contains("\"entropy\"")).then_some(Service::SockJs)
         };
     }
-    reply.status?;
-    let is_stream = reply.answer.content_type.as_deref() == Some("text/event-stream");
-    Some(if is_stream { Service::EventStream } else { Service::Http })
+    let status = reply.status?;
+    let media = reply.answer.content_type.as_deref().unwrap_or_default();
+    let api = Api::at(&place.path);
+    // An API's path takes a POST, and says so.
+    let is_asked_otherwise = api.is_some() && matches!(status, 400 | 405 | 406 | 415 | 422);
+    Some(match StreamForm::of_media(media.as_bytes()) {
+        // A stream of events for all goes on for ever; one that has an end answers the request.
+        StreamForm::Events if reply.is_answered || api.is_some() => Service::Answer(api),
+        StreamForm::Events => Service::EventStream,
+        StreamForm::Lines => Service::Answer(api),
+        StreamForm::Chunks if is_asked_otherwise => Service::Answer(api),
+        StreamForm::Chunks => Service::Http,
+    })
 }
 
 fn by_dialect(dialect: DialectId) -> Option<Service> {
@@ -297,7 +312,7 @@ fn is_login(location: &str) -> bool {
 fn details(service: Service, reply: &Reply) -> Vec<String> {
     let Answer { server, content_type, .. } = &reply.answer;
     match (service, reply.status) {
-        (Service::Http | Service::EventStream, Some(status)) => {
+        (Service::Http | Service::EventStream | Service::Answer(_), Some(status)) => {
             let told = reply.answer.reason(status);
             // A server of WebSockets alone says so to a plain request (RFC 9110 §15.5.22).
             let elsewhere = (status == 426).then(|| "its WebSocket is at another path".to_owned());
@@ -383,6 +398,26 @@ mod tests {
         let stream =
             found(&Place::get("/"), &reply(200, "Content-Type: text/event-stream\r\n", "data: 1"), None);
         assert_eq!(stream.unwrap().service, Service::EventStream);
+    }
+
+    #[test]
+    fn streams_with_an_end_are_answers() {
+        let [events, lines] = ["text/event-stream", "application/x-ndjson"];
+        for (path, status, media, is_answered, service) in [
+            ("/s", 200, events, false, Service::EventStream),
+            ("/s", 200, events, true, Service::Answer(None)),
+            ("/s", 200, lines, false, Service::Answer(None)),
+            ("/v1/chat/completions", 200, events, false, Service::Answer(Some("openai"))),
+            ("/v1/messages?beta=true", 405, "application/json", true, Service::Answer(Some("anthropic"))),
+            ("/mcp", 406, "application/json", true, Service::Answer(Some("mcp"))),
+            ("/mcp", 404, "text/html", true, Service::Http),
+            ("/s", 405, "application/json", true, Service::Http),
+        ] {
+            let head = format!("Content-Type: {media}\r\n");
+            let reply = Reply { is_answered, ..reply(status, &head, "{}") };
+            let found = found(&Place::get(path), &reply, None).unwrap();
+            assert_eq!(found.service, service, "{path} {status} {media}");
+        }
     }
 
     #[test]
