@@ -91,6 +91,7 @@ mod served_streams;
 mod shapes;
 mod shootout;
 mod steps;
+mod streamed_apis;
 mod streams;
 mod streams_over_websockets;
 mod stuck;

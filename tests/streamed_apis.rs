@@ -1,0 +1,102 @@
+//! `throng stream --api` against a mock of each API on Node's http, which asks what the APIs ask of requests.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::process::Command;
+
+use crate::streams::{counts, journal, stream};
+use crate::support::process::Process;
+use crate::support::requests::RUN_MAX;
+use crate::support::throng::{errors_of, run, throng};
+use crate::support::{free_address, skip};
+
+/// Answers of each run.
+const ANSWERS: u64 = 8;
+/// The APIs without sessions: the path, and the events and tokens of an answer.
+const APIS: [(&str, &str, [u64; 2]); 3] = [
+    ("openai", "/v1/chat/completions", [7, 5]),
+    ("anthropic", "/v1/messages", [10, 5]),
+    ("ollama", "/api/chat", [6, 5]),
+];
+
+fn node() -> Option<(Process, SocketAddr)> {
+    if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        skip("APIs on Node.js", "needs node");
+        return None;
+    }
+    let address = free_address();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/streams/apis.mjs");
+    let mut node = Command::new("node");
+    Some((Process::start(node.args([script, &address.port().to_string()])).listening_at(address), address))
+}
+
+#[test]
+fn answers_of_each_api_are_counted() {
+    let Some((_node, address)) = node() else { return };
+    for (api, path, [events, tokens]) in APIS {
+        let outcome = stream(&format!("http://{address}/"), &format!("--api {api} -c 4 -n {ANSWERS}"));
+        outcome.assert_held();
+        let found = counts(&outcome.json(), ["received", "events", "tokens", "unmarked"]);
+        assert_eq!(found, [ANSWERS, ANSWERS * events, ANSWERS * tokens, 0], "{api}: {outcome}");
+        assert_eq!(journal(address)["answered"][api], ANSWERS, "{api}");
+        // The last token and what is behind it are one event, and there is no end mark.
+        let failing =
+            stream(&format!("http://{address}{path}?fail"), &format!("--api {api} -c 4 -n {ANSWERS}"));
+        let results = failing.json();
+        assert_eq!(failing.code, Some(3), "{api}: {failing}");
+        assert_eq!(errors_of(&results, "http_error_event"), ANSWERS, "{api}: {failing}");
+        assert_eq!(counts(&results, ["tokens", "unmarked"]), [ANSWERS * (tokens - 1), ANSWERS], "{api}");
+    }
+}
+
+/// An app's file whose users begin a session as clients of the protocol do.
+const MCP: &str = r#"
+[[login]]
+post = "/mcp"
+headers = { Accept = "application/json, text/event-stream" }
+json = { jsonrpc = "2.0", id = 0, method = "initialize", params = { protocolVersion = "2025-06-18", capabilities = {}, clientInfo = { name = "throng", version = "1" } } }
+keep = { session = "header:Mcp-Session-Id" }
+
+[[login]]
+post = "/mcp"
+headers = { Accept = "application/json, text/event-stream", Mcp-Session-Id = "{session}" }
+json = { jsonrpc = "2.0", method = "notifications/initialized" }
+expect = 202
+
+[connect]
+path = "/mcp"
+headers = { Mcp-Session-Id = "{session}" }
+
+[stream]
+api = "mcp"
+
+[load]
+people = 4
+"#;
+
+#[test]
+fn sessions_of_mcp_begin_with_a_login() {
+    let Some((_node, address)) = node() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mcp = |query: &str| {
+        let file = MCP.replace("path = \"/mcp\"", &format!("path = \"/mcp{query}\""));
+        fs::write(folder.path().join("app.toml"), file).unwrap();
+        let mut command = throng(["run", "app.toml", &format!("http://{address}")]);
+        command.args(["-n", &ANSWERS.to_string(), "--format", "json", "--no-store", "--no-preflight"]);
+        run(command.current_dir(folder.path()), RUN_MAX)
+    };
+    // Over an event stream, a notification comes before the response.
+    for (query, events) in [("", 2), ("?json", 1)] {
+        let outcome = mcp(query);
+        outcome.assert_held();
+        let found = counts(&outcome.json(), ["received", "events", "unmarked"]);
+        assert_eq!(found, [ANSWERS, ANSWERS * events, 0], "{query}: {outcome}");
+    }
+    let failing = mcp("?fail");
+    assert_eq!(errors_of(&failing.json(), "http_error_event"), ANSWERS, "{failing}");
+    let journal = journal(address);
+    // Each of four connections begins one.
+    assert_eq!((journal["answered"]["mcp"].as_u64(), journal["sessions"].as_u64()), (Some(24), Some(12)));
+    let without = stream(&format!("http://{address}/"), "--api mcp -c 1 -n 1");
+    assert_eq!(errors_of(&without.json(), "http_4xx"), 1, "{without}");
+}
