@@ -4,6 +4,7 @@
 
 mod claims;
 mod rows;
+mod streams;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -42,7 +43,7 @@ const CROWD: usize = 4;
 fn reports_equal_the_servers_own_counts() {
     let _alone = alone();
     let (meddled, left_alone): (Vec<Row>, Vec<Row>) =
-        rows(Length::Short).into_iter().partition(|row| row.meddling != Meddling::Nothing);
+        all_rows(Length::Short).partition(|row| row.meddling != Meddling::Nothing);
     let name = |row: &Row| row.lie.to_owned();
     check_all(&left_alone, name, |row| assert_true(row, &prove(row, BUSY_MS)));
     // These would disturb each other.
@@ -61,7 +62,7 @@ fn the_whole_truth() {
     let _alone = alone();
     let mut table = String::from("| lie | load | figure | asked | reported | |\n|---|---|---|---|---|---|\n");
     let mut failed = Vec::new();
-    for row in rows(Length::Full) {
+    for row in all_rows(Length::Full) {
         let claims = prove(&row, 0.0).claims;
         if claims.iter().any(|claim| !claim.holds) {
             failed.push(row.lie);
@@ -72,6 +73,11 @@ fn the_whole_truth() {
     }
     publish(&table);
     assert!(failed.is_empty(), "false: {failed:?}");
+}
+
+/// All rows.
+fn all_rows(length: Length) -> impl Iterator<Item = Row> {
+    rows(length).into_iter().chain(streams::rows())
 }
 
 /// Panics unless all claims hold. Where others had the CPUs, times prove nothing; counts do.
@@ -155,8 +161,12 @@ fn meddle(row: &Row, server: &Server) -> Outcome {
 fn generator(server: &Server, load: &str) -> std::process::Command {
     let mut words = load.split_whitespace();
     let place = if load.contains("--rooms") { "ws?room={room}" } else { "" };
-    let url = format!("{}{place}", server.url());
-    let mut command = throng([words.next().expect("a verb"), &url]);
+    // What a server is to do with an answer in pieces stands behind the verb.
+    let (verb, url) = match words.next().expect("a verb") {
+        asked if asked.contains('?') => ("stream", format!("http://{}/{asked}", server.address)),
+        verb => (verb, format!("{}{place}", server.url())),
+    };
+    let mut command = throng([verb, &url]);
     command.args(words).args(["--threads", "1", "--quiet", "--format", "json", "--no-preflight"]);
     command.args(["--connect-timeout", CONNECT_TIMEOUT]);
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));

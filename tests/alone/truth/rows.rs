@@ -76,6 +76,17 @@ pub(crate) fn rows(length: Length) -> Vec<Row> {
     .collect()
 }
 
+impl Row {
+    /// A row of a server that tells the truth but for what the load asks of it.
+    pub(super) fn of(
+        lie: &'static str,
+        load: &'static str,
+        check: impl Fn(&mut Truth<'_>) + Send + Sync + 'static,
+    ) -> Row {
+        row(lie, NO_FAULT, load, check)
+    }
+}
+
 fn row(
     lie: &'static str,
     fault: impl Into<String>,
