@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::recorded_apps::files;
 use crate::support::free_address;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
@@ -133,4 +134,35 @@ fn broken_recordings_write_nothing() {
         assert_eq!(outcome.stderr.lines().count(), 1, "{outcome}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// A password and a PIN are not in the app's file, on the screen, or in what is kept of a run.
+#[test]
+fn planted_secrets_stay_in_the_users_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let said =
+        |kind: &str, text: &str| format!(r#"{{"type":"send","time":{kind},"opcode":1,"data":{text:?}}}"#);
+    let heard = |kind: &str, text: &str| said(kind, text).replacen("send", "receive", 1);
+    let message = r#"{"type":"broadcast","payload":"good morning"}"#;
+    let messages =
+        [said("1", r#"["login","ada","planted2two2",471147]"#), said("2", message), heard("3", message)];
+    let request = r#"{"method":"GET","url":"ws://a/ws"}"#;
+    let entry = format!(r#"{{"request":{request},"_webSocketMessages":[{}]}}"#, messages.join(","));
+    fs::write(folder.path().join("a.har"), format!(r#"{{"log":{{"entries":[{entry}]}}}}"#)).unwrap();
+    let server = Server::start(&[]);
+    let written = init(folder.path(), &["--from", "a.har", "--check", &server.url()]);
+    let mut command = throng(["run", "app.toml", &server.url(), "--clients", "4", "--duration", "1s"]);
+    let outcome =
+        run(command.current_dir(folder.path()).env("XDG_DATA_HOME", folder.path().join("kept")), WITHIN);
+    let users = fs::read(folder.path().join("users.csv")).unwrap();
+    let kept = files(&folder.path().join("kept"));
+    assert!(!kept.is_empty(), "{outcome}");
+    let kept = kept.into_iter().chain([folder.path().join("app.toml")]).map(|path| fs::read(path).unwrap());
+    let shown = [&written, &outcome].map(|outcome| outcome.to_string().into_bytes());
+    let places: Vec<Vec<u8>> = kept.chain(shown).collect();
+    for secret in ["planted2", "two2", "471147"] {
+        let has = |place: &[u8]| place.windows(secret.len()).any(|part| part == secret.as_bytes());
+        assert!(has(&users), "{secret}");
+        assert!(!places.iter().any(|place| has(place)), "{secret}: {written}{outcome}");
+    }
 }

@@ -173,7 +173,7 @@ impl Recorded {
 }
 
 /// All files below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     // A run that could not begin keeps nothing.
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let entries = entries.map(|entry| entry.unwrap().path());

@@ -13,7 +13,7 @@ pub enum BadHar {
     NoSocket,
     /// Its WebSockets have no messages.
     #[error(
-        "its WebSocket has no messages: record again with the network panel open before the page connects"
+        "its WebSocket has no messages: Firefox and Safari export none; use throng record URL, or Chrome with the network panel open before the page connects"
     )]
     NoMessages,
     /// Its WebSockets have binary messages alone, so many, which a recording does not keep.

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::carried::{self, Carried};
+use crate::carried::stomp::heartbeat_ms;
+use crate::carried::{self, Carried, Turn};
+use crate::credentials::{TOKEN, is_token_behind};
+use crate::file::{FRAMES_MAX, REQUESTS_MAX};
 use crate::hiding::hide;
 use crate::json::Leaf;
-use crate::kind::Kind;
+use crate::kind::{BEAT, Kind};
 use crate::login;
 use crate::publish::Published;
 use crate::recording::Recording;
@@ -37,6 +40,10 @@ pub struct Draft {
     pub server: String,
     /// The protocol's name.
     pub protocol: &'static str,
+    /// True if clients make requests before their WebSocket.
+    pub logs_in: bool,
+    /// True if clients say or await something before they are ready.
+    pub opens: bool,
     /// True if a run sends anything that is measured.
     pub is_measured: bool,
     /// Findings for the user, a line each.
@@ -116,7 +123,7 @@ impl<'a> Session<'a> {
             .iter()
             .map(|flag| (flag.name, writing.option(flag.name, &flag.text, recording.socket.at_s)))
             .collect();
-        self.open(&mut writing, &mut rest, &mut findings);
+        let opens = self.open(&mut writing, &mut rest, &mut findings);
         let is_said = self.says(&mut writing, &mut rest, &mut findings);
         self.rules(&mut writing, &mut rules, &mut findings);
         // A secret option may name a variable or a file of this machine: a recording has no business with them.
@@ -124,7 +131,7 @@ impl<'a> Session<'a> {
         let flags: Vec<_> = flags.into_iter().filter(|(_, value)| !is_foreign(value)).collect();
         let notes = writing.notes;
         let mut top = TomlText::default();
-        self.head(&mut top, &notes);
+        self.head(&mut trace, &mut top, &notes);
         if !flags.is_empty() {
             top.comment("How it connects and joins, as recorded.");
             top.line("[flags]");
@@ -158,24 +165,30 @@ impl<'a> Session<'a> {
             toml = hide(toml, cell, &format!("{{person.{column}}}"));
         }
         let server = server(recording);
-        let protocol = carried.protocol;
+        let protocol = carried.name();
         let is_measured = is_said || published.is_some();
-        (Draft { toml, users: None, server, protocol, is_measured, findings }, trace.columns)
+        let logs_in = requests > 0;
+        let draft = Draft { toml, users: None, server, protocol, logs_in, opens, is_measured, findings };
+        (draft, trace.columns)
     }
 
-    fn head(&self, out: &mut TomlText, notes: &BTreeSet<String>) {
+    fn head(&self, trace: &mut Trace<'_>, out: &mut TomlText, notes: &BTreeSet<String>) {
         let Session { recording, carried, talk, .. } = self;
         let (sent, all) =
             (talk.messages.iter().filter(|message| message.turn.is_sent).count(), talk.messages.len());
         out.remark(&format!(
-            "Written by throng from {}: {} messages of the app, {sent} of them sent, over {}. Every key: throng docs app.",
-            recording.name, all, carried.protocol
+            "Written by throng from {}: {all} messages of the app, {sent} of them sent, over {}. Every key: throng docs app.",
+            recording.name,
+            carried.name()
         ));
         let others = recording.others.iter().map(|url| format!("left out: the WebSocket {url}"));
         let binary = (recording.socket.binary > 0)
             .then(|| format!("left out: {} binary messages (throng docs app)", recording.socket.binary));
         let later = (talk.left_out > 0).then(|| format!("left out: the {} last messages", talk.left_out));
-        let left_out = binary.into_iter().chain(later).chain(others);
+        let unread = recording.is_cut.then(|| {
+            format!("left out: requests behind the first {REQUESTS_MAX}, or messages behind {FRAMES_MAX}")
+        });
+        let left_out = binary.into_iter().chain(later).chain(unread).chain(others);
         for note in carried.notes.iter().cloned().chain(left_out).chain(notes.iter().cloned()).take(RULES_MAX)
         {
             out.remark(&note);
@@ -189,7 +202,13 @@ impl<'a> Session<'a> {
         }
         let offered = recording.socket.offered();
         if carried.names_subprotocols && !offered.is_empty() {
-            let names: Vec<String> = offered.iter().map(|name| quoted(name)).collect();
+            let mut before = "";
+            let names = offered.iter().map(|name| {
+                let is_token = is_token_behind(before, name);
+                before = name;
+                quoted(&if is_token { trace.column(TOKEN, name) } else { plain(name) })
+            });
+            let names: Vec<String> = names.collect();
             out.line(&format!("subprotocols = [{}]", names.join(", ")));
         }
     }
@@ -207,6 +226,11 @@ impl<'a> Session<'a> {
             out.text("origin", &plain(origin));
         }
         let mut headers = trace.headers(&socket.headers, socket.at_s);
+        if let Some((name, password)) = socket.login().filter(|_| socket.header("authorization").is_none()) {
+            let [name, password] =
+                [("name", name), ("password", password)].map(|(key, value)| trace.column(key, &value));
+            headers.push(("Authorization".to_owned(), format!("Basic {{base64:{name}:{password}}}")));
+        }
         let older = trace.older_cookies();
         if !older.is_empty() {
             out.remark(
@@ -241,17 +265,18 @@ impl<'a> Session<'a> {
         first.unwrap_or(self.talk.messages.len())
     }
 
-    /// The steps until a client is ready.
-    fn open(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) {
+    /// Writes the steps until a client is ready; returns whether there are any.
+    fn open(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) -> bool {
         let (talk, explained, end) = (self.talk, self.explained(), self.first_said());
-        let opens = |at: &usize| {
+        let is_said = |at: &usize| {
             let message = &talk.messages[*at];
             message.turn.is_sent && matches!(self.purpose(&message.kind), Some(Purpose::Opening))
         };
-        let sent: Vec<usize> = (0..end).filter(opens).take(STEPS_MAX).collect();
+        let sent: Vec<usize> = (0..end).filter(is_said).take(STEPS_MAX).collect();
         let reply = |at: usize| {
             let asks = talk.messages[at].turn.asks.as_ref()?;
-            talk.messages.iter().position(|message| message.turn.answers.as_ref() == Some(asks))
+            let is_reply = |turn: &Turn| turn.is_reply() && turn.answers.as_ref() == Some(asks);
+            talk.messages.iter().position(|message| is_reply(&message.turn))
         };
         writing.replies = sent.iter().filter_map(|at| reply(*at)).collect();
         // Written first, so that it is known which answers have values to keep.
@@ -273,7 +298,7 @@ impl<'a> Session<'a> {
             for at in from..to {
                 let message = &talk.messages[at];
                 let keeps = writing.kept.contains_key(&at);
-                let is_theirs = !message.turn.is_sent && message.turn.answers.is_none();
+                let is_theirs = !message.turn.is_sent && !message.turn.is_reply();
                 let is_usual =
                     explained.contains(&message.kind) || talk.of(false, &message.kind).count() > PUSHES_MIN;
                 if !is_theirs || !keeps && (!is_first || is_usual) {
@@ -299,13 +324,15 @@ impl<'a> Session<'a> {
                 from = *at + 1;
             }
         }
-        if !steps.is_empty() {
+        let opens = !steps.is_empty();
+        if opens {
             findings.push(format!("opening     {} steps until a client is ready", steps.len()));
             out.comment("What a client says and hears before it is ready.");
         }
         for (number, (step, keep)) in steps.into_iter().enumerate() {
             out.line(&format!("{}[[open]]\n{step}{keep}", if number == 0 { "" } else { "\n" }));
         }
+        opens
     }
 
     /// The broadcasts, the echo, and the echoes that are left out: a file has one, the most frequent, and none
@@ -432,9 +459,11 @@ impl<'a> Session<'a> {
                 Purpose::Broadcast(_) | Purpose::Echo(_) | Purpose::Opening => {}
             }
         }
+        self.agreed_heartbeat(out, findings);
         let own_words = |kind: &Kind| self.purposes.iter().any(|(other, _)| other == kind);
         let is_open = |kind: &&&Kind| !explained.contains(**kind) || self.is_of_others(kind);
-        let rules = kinds.iter().filter(is_open).filter_map(|kind| Some((*kind, kind.condition(&kinds)?)));
+        let rules =
+            kinds.iter().filter(is_open).filter_map(|kind| Some((*kind, kind.unasked_condition(&kinds)?)));
         let rules: Vec<(&Kind, String)> = rules.collect();
         let mut names = HashSet::new();
         for (kind, condition) in rules.iter().take(RULES_MAX) {
@@ -462,6 +491,22 @@ impl<'a> Session<'a> {
         }
         if rules.len() > RULES_MAX {
             out.comment(&format!("left out: {} further kinds of messages.", rules.len() - RULES_MAX));
+        }
+    }
+
+    /// The heartbeat of STOMP, on which both sides agreed: a session may be too short for one.
+    fn agreed_heartbeat(&self, out: &mut TomlText, findings: &mut Vec<String>) {
+        let talk = self.talk;
+        let has_own = self.purposes.iter().any(|(kind, _)| kind.is_beat());
+        let texts = talk.messages.iter().map(|message| message.turn.body.as_str());
+        let Some(ms) = heartbeat_ms(texts).filter(|_| !has_own) else { return };
+        out.comment("A line break, as often as CONNECT and CONNECTED agreed.");
+        out.line("[[heartbeat]]");
+        out.text("every", &format!("{ms}ms"));
+        out.text("send", "\n");
+        findings.push(format!("heartbeat   a line break every {:.1} s", ms as f64 / 1e3));
+        if !talk.kinds(false).iter().any(|kind| kind.is_beat()) {
+            out.line(&format!("\n[[ignore]]\nwhen = {{ regex = {} }}", quoted(BEAT)));
         }
     }
 

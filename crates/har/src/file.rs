@@ -2,9 +2,13 @@
 //! mitmproxy took over: the parts that are used. Whatever is absent or null is empty.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+
+/// Media types of answers that named none: the server's, and the one that Chrome writes in its place.
+const UNTYPED: [&str; 2] = ["", "x-unknown"];
 
 /// Reads what may be null.
 fn or_empty<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
@@ -26,9 +30,21 @@ pub(crate) struct Log {
     pub(crate) entries: Entries,
 }
 
+/// Requests that are read, further WebSockets, and messages of all of these: a browser's session has a tenth of
+/// it. A value in memory is larger than the shortest that a file may hold: a file of many would fill the memory.
+pub(crate) const REQUESTS_MAX: usize = 20_000;
+const SOCKETS_MAX: usize = 1_000;
+pub(crate) const FRAMES_MAX: usize = 50_000;
+/// Headers of a request or an answer; servers take a hundred.
+const HEADERS_MAX: usize = 128;
+
 /// The entries, without the bodies that nothing is looked for in.
 #[derive(Default)]
-pub(crate) struct Entries(pub(crate) Vec<Entry>);
+pub(crate) struct Entries {
+    pub(crate) kept: Vec<Entry>,
+    /// True if requests or messages found no room.
+    pub(crate) is_cut: bool,
+}
 
 impl<'de> Deserialize<'de> for Entries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -46,16 +62,68 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entries, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(mut entry) = seq.next_element::<Entry>()? {
+        let mut entries = Entries::default();
+        let (mut requests, mut sockets, mut frames) = (0, 0, 0);
+        while let Some(entry) = seq.next_element::<Option<Entry>>()? {
+            // Exporters write null, or no URL, for a request that never was.
+            let Some(mut entry) = entry.filter(|entry| entry.request.url.contains("://")) else { continue };
+            let (count, max) =
+                if entry.is_socket() { (&mut sockets, SOCKETS_MAX) } else { (&mut requests, REQUESTS_MAX) };
+            if *count >= max {
+                entries.is_cut = true;
+                continue;
+            }
+            *count += 1;
             // Pictures and scripts are most of a file: freed here, they are in memory one at a time.
             if !entry.response.content.is_readable() {
                 entry.response.content.text = None;
             }
-            entries.push(entry);
+            if let Some(messages) = &mut entry.messages {
+                entries.is_cut |= messages.len() > FRAMES_MAX - frames;
+                messages.truncate(FRAMES_MAX - frames);
+                messages.shrink_to_fit();
+                frames += messages.len();
+            }
+            entries.kept.push(entry);
         }
-        Ok(Entries(entries))
+        Ok(entries)
     }
+}
+
+/// Reads a list of at most this many values; null is none.
+struct Bounded<T>(usize, PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Bounded<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
+        let mut values = Vec::new();
+        while values.len() < self.0 {
+            let Some(value) = seq.next_element()? else { return Ok(values) };
+            values.push(value);
+        }
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(values)
+    }
+}
+
+fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Pair>, D::Error> {
+    let mut headers = deserializer.deserialize_any(Bounded(HEADERS_MAX, PhantomData))?;
+    headers.shrink_to_fit();
+    Ok(headers)
+}
+
+/// Reads messages, one more than are kept, so that it is seen that some are left out.
+fn frames<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Frame>>, D::Error> {
+    deserializer.deserialize_any(Bounded(FRAMES_MAX + 1, PhantomData)).map(Some)
 }
 
 /// A request with its answer, or a WebSocket.
@@ -66,12 +134,13 @@ pub struct Entry {
     #[serde(default, deserialize_with = "or_empty")]
     pub started_date_time: String,
     /// The request.
+    #[serde(default, deserialize_with = "or_empty")]
     pub request: Request,
     /// The answer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_empty")]
     pub response: Response,
     /// The messages of a WebSocket; `None` for a request.
-    #[serde(rename = "_webSocketMessages", default)]
+    #[serde(rename = "_webSocketMessages", default, deserialize_with = "frames")]
     pub messages: Option<Vec<Frame>>,
 }
 
@@ -80,11 +149,13 @@ pub struct Entry {
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Its method.
+    #[serde(default, deserialize_with = "or_empty")]
     pub method: String,
     /// Its URL; of a WebSocket, with `ws` or `wss`.
+    #[serde(default, deserialize_with = "or_empty")]
     pub url: String,
     /// The headers.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "headers")]
     pub headers: Vec<Pair>,
     /// Its body.
     pub post_data: Option<PostData>,
@@ -94,6 +165,7 @@ pub struct Request {
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 pub struct Pair {
     /// The name.
+    #[serde(default, deserialize_with = "or_empty")]
     pub name: String,
     /// The value.
     #[serde(default, deserialize_with = "or_empty")]
@@ -119,7 +191,7 @@ pub struct Response {
     #[serde(default, deserialize_with = "or_empty")]
     pub status: i64,
     /// The headers.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "headers")]
     pub headers: Vec<Pair>,
     /// The body.
     #[serde(default, deserialize_with = "or_empty")]
@@ -143,9 +215,19 @@ impl Content {
     /// Returns whether values may stand there that are said later.
     fn is_readable(&self) -> bool {
         let kind = self.mime_type.to_ascii_lowercase();
-        let is_text = ["html", "json", "text/plain"].iter().any(|readable| kind.contains(readable));
+        let is_text = match UNTYPED.contains(&kind.as_str()) {
+            true => self.text.as_ref().is_some_and(|text| is_page(text.as_bytes()) == Some(true)),
+            false => ["html", "json", "text/plain"].iter().any(|readable| kind.contains(readable)),
+        };
         is_text && self.encoding.is_none()
     }
+}
+
+/// Returns whether a body without a type is a page or JSON by its first letter, as browsers see it (WHATWG MIME
+/// Sniffing, §7.1); `None`: there is white space alone so far.
+pub fn is_page(body: &[u8]) -> Option<bool> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    body.trim_ascii_start().first().map(|first| b"<{[".contains(first))
 }
 
 /// One message of a WebSocket.

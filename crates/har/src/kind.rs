@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::carried::Turn;
+use crate::carried::stomp::{DESTINATION, Frame};
+use crate::credentials::{arguments, is_login, login_command};
 use crate::json::{self, Leaf};
 use crate::toml_text::{inline, quoted};
 use crate::trace::{escaped, plain};
@@ -46,6 +48,15 @@ const NAME_BYTES_MAX: usize = 40;
 /// Numbers that name a kind, as opcodes do, are below this.
 const OPCODE_MAX: u64 = 1000;
 
+/// Commands of STOMP: those that log in, and the one that says something.
+const LOGIN_COMMANDS: [&str; 2] = ["CONNECT", "STOMP"];
+const SEND: &str = "SEND";
+/// A number in a destination.
+const NUMBER: char = '#';
+const HEARTBEAT: &str = "heartbeat";
+/// The expression for STOMP's heartbeat.
+pub(crate) const BEAT: &str = r"^\r?\n$";
+
 /// A kind of messages.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Kind {
@@ -62,6 +73,10 @@ pub(crate) enum Tag {
     Keys(Vec<String>),
     /// A text that is no JSON, up to what varies.
     Text(String),
+    /// A frame of STOMP: its command, its destination without numbers, and what names the message in its body.
+    Frame { command: String, destination: String, names: BTreeMap<String, Name> },
+    /// White space alone: STOMP's heartbeat.
+    Beat,
     /// Nothing: the event's name is all.
     Nothing,
 }
@@ -73,9 +88,36 @@ pub(crate) struct Name {
     is_text: bool,
 }
 
+impl Name {
+    fn text(text: &str) -> Name {
+        Name { text: text.to_owned(), is_text: true }
+    }
+
+    /// The name as comments have it: documents of GraphQL are long.
+    fn shown(&self) -> String {
+        self.text.chars().take(NAME_BYTES_MAX).collect()
+    }
+
+    /// The name as conditions have it.
+    fn written(&self) -> String {
+        if self.is_text { quoted(&self.text) } else { self.text.clone() }
+    }
+}
+
 impl Kind {
     pub(crate) fn of(turn: &Turn, leaves: &[Leaf]) -> Kind {
         let event = turn.event.clone();
+        let signs = turn.signs.iter().map(|sign| (sign.pointer.to_owned(), Name::text(&sign.text)));
+        let signs: BTreeMap<String, Name> = signs.collect();
+        if !signs.is_empty() {
+            return Kind { event, tag: Tag::Members(signs) };
+        }
+        if let Some(frame) = Frame::of(&turn.body) {
+            return Kind { event, tag: tag_of_frame(&frame) };
+        }
+        if event.is_none() && !turn.body.is_empty() && turn.body.trim().is_empty() {
+            return Kind { event, tag: Tag::Beat };
+        }
         let members: BTreeMap<String, Name> = leaves.iter().filter_map(naming).collect();
         let tag = if !members.is_empty() {
             Tag::Members(members)
@@ -87,6 +129,10 @@ impl Kind {
             Tag::Keys(keys)
         } else if leaves.is_empty() {
             Tag::Text(command(&turn.body).to_owned())
+        } else if let Some(name) = leaves.first().filter(|first| is_name_of_login(first, leaves)) {
+            Tag::Members([(name.pointer.clone(), Name::text(&name.value))].into())
+        } else if let Some((word, _)) = login_command(&turn.body).filter(|_| turn.is_sent) {
+            Tag::Text(word.to_owned())
         } else {
             Tag::Nothing
         };
@@ -96,7 +142,12 @@ impl Kind {
     /// Its name, for comments and tables.
     pub(crate) fn name(&self) -> String {
         let members = match &self.tag {
-            Tag::Members(members) => members.values().map(|name| name.text.clone()).collect(),
+            Tag::Members(members) => members.values().map(Name::shown).collect(),
+            Tag::Frame { command, destination, names } => {
+                let names = names.values().map(Name::shown);
+                [command.clone(), destination.clone()].into_iter().chain(names).collect()
+            }
+            Tag::Beat => vec![HEARTBEAT.to_owned()],
             Tag::Keys(keys) => vec![format!("{{{}}}", keys.join(", "))],
             Tag::Text(text) => vec![text.clone()],
             Tag::Nothing => Vec::new(),
@@ -114,22 +165,62 @@ impl Kind {
         parts.any(|part| words.iter().any(|word| part.starts_with(word)))
     }
 
+    /// Returns whether the value at this pointer names it.
+    pub(crate) fn is_named_at(&self, pointer: &str) -> bool {
+        match &self.tag {
+            Tag::Members(names) | Tag::Frame { names, .. } => names.contains_key(pointer),
+            _ => false,
+        }
+    }
+
+    /// Returns whether it is a heartbeat by itself, and nothing that anybody says.
+    pub(crate) fn is_beat(&self) -> bool {
+        self.tag == Tag::Beat
+    }
+
     /// Returns whether clients come in with it.
     pub(crate) fn is_joining(&self) -> bool {
-        self.is_named(&JOINING)
+        self.is_named(&JOINING) || self.is_login()
+    }
+
+    /// Returns whether the client logs in with it: its values are the user's, and none is a room.
+    pub(crate) fn is_login(&self) -> bool {
+        let event = self.event.as_deref().map(without_arguments);
+        event.is_some_and(|event| is_login(&event))
+            || match &self.tag {
+                Tag::Members(members) => {
+                    members.values().any(|name| name.is_text && is_login(&without_arguments(&name.text)))
+                }
+                Tag::Text(text) => is_login(text),
+                Tag::Frame { command, destination, names } => {
+                    LOGIN_COMMANDS.contains(&command.as_str())
+                        || command == SEND && is_login(destination)
+                        || names.values().any(|name| is_login(&name.text))
+                }
+                // Messages may have a token along.
+                Tag::Keys(_) | Tag::Beat | Tag::Nothing => false,
+            }
     }
 
     /// The condition that holds for it, among all kinds of the same side; `None` if nothing tells it from others.
     pub(crate) fn condition(&self, all: &[&Kind]) -> Option<String> {
+        self.told(all, |_| true)
+    }
+
+    /// The same where nothing was asked: an answer's number is known to answers alone.
+    pub(crate) fn unasked_condition(&self, all: &[&Kind]) -> Option<String> {
+        self.told(all, |name| !name.text.starts_with('{'))
+    }
+
+    fn told(&self, all: &[&Kind], is_meant: impl Fn(&Name) -> bool) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(event) = &self.event {
             parts.push(format!("event = {}", quoted(&plain(event))));
         }
         match &self.tag {
             Tag::Members(members) => {
-                let value = |name: &Name| if name.is_text { quoted(&name.text) } else { name.text.clone() };
-                let pairs =
-                    members.iter().map(|(pointer, name)| format!("{} = {}", quoted(pointer), value(name)));
+                let meant = members.iter().filter(|(_, name)| is_meant(name));
+                let pairs = meant.map(|(pointer, name)| format!("{} = {}", quoted(pointer), name.written()));
                 parts.push(format!("json = {}", inline(pairs)));
             }
             Tag::Keys(keys) => {
@@ -147,6 +238,18 @@ impl Kind {
             Tag::Text(text) if !text.is_empty() => {
                 parts.push(format!("regex = {}", quoted(&format!("^{}", escaped(text)))))
             }
+            Tag::Frame { command, destination, names } => {
+                let others = all.iter().filter(|other| **other != self);
+                let is_shared = others
+                    .clone()
+                    .any(|other| matches!(&other.tag, Tag::Frame { command: own, .. } if own == command));
+                let expression = match is_shared {
+                    true => expression_of_frame(command, destination, names),
+                    false => format!("^{command}\\r?\\n"),
+                };
+                parts.push(format!("regex = {}", quoted(&expression)));
+            }
+            Tag::Beat => parts.push(format!("regex = {}", quoted(BEAT))),
             Tag::Text(_) | Tag::Nothing => {}
         }
         (!parts.is_empty()).then(|| inline(parts.into_iter()))
@@ -165,6 +268,56 @@ fn naming(leaf: &Leaf) -> Option<(String, Name)> {
     };
     let name = Name { text: leaf.value.clone(), is_text: leaf.is_text };
     (is_name && NAMING.contains(&path)).then(|| (leaf.pointer.clone(), name))
+}
+
+fn tag_of_frame(frame: &Frame<'_>) -> Tag {
+    let names = json::leaves(frame.body).unwrap_or_default().iter().filter_map(naming).collect();
+    let destination = frame.header(DESTINATION).unwrap_or_default();
+    let mut without_numbers = String::new();
+    for letter in destination.chars() {
+        match letter.is_ascii_digit() {
+            true if without_numbers.ends_with(NUMBER) => {}
+            true => without_numbers.push(NUMBER),
+            false => without_numbers.push(letter),
+        }
+    }
+    Tag::Frame { command: frame.command.to_owned(), destination: without_numbers, names }
+}
+
+/// The expression that tells a frame from others of its command.
+fn expression_of_frame(command: &str, destination: &str, names: &BTreeMap<String, Name>) -> String {
+    let mut expression = format!("^{command}\\r?\\n");
+    if !destination.is_empty() {
+        let parts: Vec<String> = destination.split(NUMBER).map(escaped).collect();
+        expression += &format!("(?s:.*)\\b{DESTINATION}:{}\\r?\\n", parts.join("[0-9]+"));
+    }
+    for (pointer, name) in names {
+        let key = pointer.rsplit('/').next().unwrap_or_default();
+        let value = if name.is_text { format!("\"{}\"", escaped(&name.text)) } else { escaped(&name.text) };
+        expression += &format!("(?s:.*)\"{}\"\\s*:\\s*{value}", escaped(key));
+    }
+    expression
+}
+
+/// Returns whether a list begins with the name of a login: `["login", "name", "password"]`.
+fn is_name_of_login(first: &Leaf, leaves: &[Leaf]) -> bool {
+    first.is_text && first.pointer == "/0" && leaves.len() > 1 && is_login(&first.value)
+}
+
+/// The name of an event; of a document of GraphQL, its head and its first field, whose arguments may have any
+/// name.
+fn without_arguments(event: &str) -> String {
+    let mut depth = 0_usize;
+    let head = event.splitn(3, '{').take(2).flat_map(str::chars);
+    let outside = head.filter(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    });
+    outside.collect()
 }
 
 /// The first name in a pointer, if it is a member's.
@@ -199,7 +352,13 @@ pub(crate) struct Message {
 
 impl Message {
     pub(crate) fn new(turn: Turn) -> Message {
-        let leaves = leaves_of(&turn.body);
+        let mut leaves = leaves_of(&turn.body);
+        if leaves.is_empty() && turn.is_sent && turn.event.is_none() {
+            leaves = match Frame::of(&turn.body) {
+                Some(frame) => frame.leaves(&turn.body),
+                None => arguments(&turn.body),
+            };
+        }
         let kind = Kind::of(&turn, &leaves);
         Message { turn, leaves, kind }
     }

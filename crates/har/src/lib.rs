@@ -8,6 +8,7 @@
 
 mod bad_har;
 mod carried;
+mod credentials;
 mod draft;
 mod file;
 mod hiding;
@@ -27,7 +28,7 @@ mod writing;
 
 pub use bad_har::BadHar;
 pub use draft::{Draft, draft};
-pub use file::{Content, Direction, Entry, Frame, Pair, PostData, Request, Response};
+pub use file::{Content, Direction, Entry, Frame, Pair, PostData, Request, Response, is_page};
 pub use recording::Recording;
 pub use summary::Summary;
 pub use writer::write;

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
+use crate::credentials::is_typed_secret;
 use crate::json::{self, Leaf, in_string, replaced};
 use crate::recording::{Exchange, Recording};
 use crate::toml_text::TomlText;
 use crate::trace::{Trace, is_json, plain};
-use crate::writing::is_of_room;
+use crate::writing::with_rooms;
 
 /// Writes the requests that are needed, in their order, and follows what these need themselves.
 pub(crate) fn write(recording: &Recording, trace: &mut Trace<'_>, out: &mut TomlText) -> usize {
@@ -83,20 +84,7 @@ pub(crate) fn target(exchange: &Exchange, socket: &Url, trace: &mut Trace<'_>) -
 
 /// The path of a URL, with a placeholder for a room's number behind a word for rooms.
 pub(crate) fn path(url: &Url) -> String {
-    let mut parts: Vec<String> = plain(url.path()).split('/').map(str::to_owned).collect();
-    for at in 1..parts.len() {
-        let part = &parts[at];
-        let base = part.trim_end_matches(|c: char| c.is_ascii_digit());
-        let word = if base.is_empty() {
-            parts[at - 1].trim_end_matches('s')
-        } else {
-            base.trim_end_matches(['-', '_'])
-        };
-        if base.len() < part.len() && is_of_room(word) {
-            parts[at] = format!("{base}{{room}}");
-        }
-    }
-    parts.join("/")
+    with_rooms(url.path())
 }
 
 /// The query of a URL without these parameters, with placeholders.
@@ -105,11 +93,15 @@ pub(crate) fn query(url: &Url, without: &[&str], at_s: f64, trace: &mut Trace<'_
     let raw = url.query().unwrap_or_default().split('&').filter(|raw| !raw.is_empty());
     let pairs = raw.zip(url.query_pairs());
     let kept = pairs.filter(|(_, (name, _))| !without.contains(&name.as_ref()));
-    let written =
-        kept.map(|(raw, (name, value))| match trace.resolve(&name, &value, at_s, percent_encoded) {
+    let written = kept.map(|(raw, (name, value))| {
+        let found = trace.resolve(&name, &value, at_s, percent_encoded);
+        // A connection has no other use for it: `?key=lobby` is no room.
+        let is_secret = secret::is_secret(&name) && !value.is_empty();
+        match found.or_else(|| is_secret.then(|| trace.column(&name, &value))) {
             Some(placeholder) => format!("{}={placeholder}", raw.split('=').next().unwrap_or_default()),
             None => plain(raw),
-        });
+        }
+    });
     written.collect::<Vec<_>>().join("&")
 }
 
@@ -125,8 +117,8 @@ pub(crate) fn resolved(
     leaves: &[Leaf],
     trace: &mut Trace<'_>,
 ) -> BTreeMap<String, String> {
-    let texts = leaves.iter().filter(|leaf| leaf.is_text);
-    let by = texts.filter_map(|leaf| {
+    let is_said = |leaf: &&Leaf| leaf.is_text || leaf.is_number() && is_typed_secret(&leaf.key);
+    let by = leaves.iter().filter(is_said).filter_map(|leaf| {
         let placeholder = trace.resolve(&leaf.key, &leaf.value, exchange.at_s, in_string)?;
         Some((leaf.pointer.clone(), placeholder))
     });

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use url::Url;
 
 use crate::bad_har::BadHar;
-use crate::file::{Direction, Entry, File, Frame, Pair, Request};
+use crate::file::{Direction, Entries, Entry, File, Frame, Pair, Request};
 
 /// Words of paths and subprotocols of development servers, whose messages are about the page's source.
 const DEVELOPMENT: [&str; 5] = ["vite-hmr", "webpack-hmr", "sockjs-node", "livereload", "/@vite"];
@@ -20,6 +20,8 @@ pub struct Recording {
     pub(crate) socket: Socket,
     /// URLs of other WebSockets, without their queries.
     pub(crate) others: Vec<String>,
+    /// True if the file had more requests or messages than are read.
+    pub(crate) is_cut: bool,
 }
 
 /// A request and its answer.
@@ -82,7 +84,8 @@ impl Recording {
         let file: File = serde_json::from_slice(text).map_err(|error| BadHar::NotHar(error.to_string()))?;
         // Freed before anything else is made of what was read: a file may be as large as half the memory.
         drop(bytes);
-        Recording::of(name, file.log.entries.0)
+        let Entries { kept, is_cut } = file.log.entries;
+        Ok(Recording { is_cut, ..Recording::of(name, kept)? })
     }
 
     /// Sorts what was recorded; `name` is that of the file, for comments.
@@ -108,7 +111,7 @@ impl Recording {
         };
         let others =
             sockets.filter(|other| !other.frames.is_empty()).map(|other| shown(&other.url)).collect();
-        Ok(Recording { name: name.to_owned(), exchanges, socket, others })
+        Ok(Recording { name: name.to_owned(), exchanges, socket, others, is_cut: false })
     }
 }
 
@@ -122,8 +125,12 @@ fn shown(url: &Url) -> String {
 }
 
 impl Entry {
-    fn is_socket(&self) -> bool {
-        self.messages.is_some() || self.request.url.starts_with("ws:") || self.request.url.starts_with("wss:")
+    /// Returns whether it is a WebSocket. Firefox writes its URL with `http`.
+    pub(crate) fn is_socket(&self) -> bool {
+        self.messages.is_some()
+            || self.request.url.starts_with("ws:")
+            || self.request.url.starts_with("wss:")
+            || self.response.status == 101
     }
 }
 
@@ -132,6 +139,17 @@ impl Socket {
         let offered = self.headers.iter().filter(|header| is_called(header, "sec-websocket-protocol"));
         let mut words = offered.map(|header| header.value.as_str()).chain([self.url.path()]);
         words.any(|words| DEVELOPMENT.iter().any(|word| words.contains(word)))
+    }
+
+    /// The user and the password in its URL.
+    pub(crate) fn login(&self) -> Option<(String, String)> {
+        let password = self.url.password()?;
+        // As in a query, but that a plus sign is one.
+        let plain = |text: &str| {
+            let text = text.replace('+', "%2B");
+            url::form_urlencoded::parse(text.as_bytes()).map(|(text, _)| text.into_owned()).next()
+        };
+        Some((plain(self.url.username()).unwrap_or_default(), plain(password)?))
     }
 
     /// A header of the opening request.

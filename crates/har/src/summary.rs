@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::carried;
+use crate::credentials::is_typed_secret;
 use crate::kind::{Kind, Message};
 use crate::recording::Recording;
 use crate::talk::MESSAGES_MAX;
-use crate::trace::{fields, is_random, is_typed_secret};
+use crate::trace::{fields, is_random};
 use crate::writing::is_of_room;
 
 /// Kinds and rooms that are named: a line has no place for more.
@@ -46,7 +47,10 @@ impl Summary {
         // What the server says is counted and not read: it is most of a session, and this is asked once a second.
         let sent = carried.turns.into_iter().filter(|turn| turn.is_sent).take(MESSAGES_MAX);
         for message in sent.map(Message::new) {
-            if message.kind.is_joining() {
+            if message.kind.is_login() {
+                // Its arguments are no rooms, but a name and a password.
+                summary.is_logged_in = true;
+            } else if message.kind.is_joining() {
                 let is_room = |key: &str, pointer: &str| is_of_room(key) || pointer == "/0";
                 let named = message.leaves.iter().filter(|leaf| is_room(&leaf.key, &leaf.pointer));
                 rooms.extend(named.map(|leaf| leaf.value.clone()));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::carried::Turn;
+use crate::carried::stomp::is_header;
 use crate::json::Leaf;
 use crate::kind::{Kind, Message};
 
@@ -119,7 +120,7 @@ impl Talk {
                     talk.received.entry((leaf.value.clone(), key)).or_insert(place);
                 }
             }
-            if message.turn.answers.is_none() {
+            if !message.turn.is_reply() {
                 talk.groups.entry((message.turn.is_sent, message.kind.clone())).or_default().push(at);
             }
             talk.messages.push(message);
@@ -166,8 +167,11 @@ impl Talk {
         for kind in kinds.into_iter().take(KINDS_MAX) {
             let purpose = match self.answer(kind).or_else(|| self.heartbeat(kind)) {
                 Some(purpose) => purpose,
-                None if kind.is_joining() && !self.is_talk(kind) => Purpose::Opening,
-                None => self.said(kind, other, &explained).unwrap_or(Purpose::Opening),
+                None if kind.is_beat() || kind.is_joining() && !self.is_talk(kind) => Purpose::Opening,
+                None => {
+                    let said = self.said(kind, other, &explained).map(|said| self.acknowledged(kind, said));
+                    said.or_else(|| self.numbered_echo(kind)).unwrap_or(Purpose::Opening)
+                }
             };
             if let Purpose::Broadcast(said) | Purpose::Echo(said) = &purpose {
                 explained.extend([&said.copy, &said.own, &said.ack].into_iter().flatten().cloned());
@@ -275,9 +279,45 @@ impl Talk {
     }
 
     fn is_replied(&self, message: &Message) -> bool {
-        let is_reply =
-            |other: &Message| other.turn.answers.is_some() && other.turn.answers == message.turn.asks;
+        let is_reply = |other: &Message| other.turn.is_reply() && other.turn.answers == message.turn.asks;
         message.turn.asks.is_some() && self.messages.iter().any(is_reply)
+    }
+
+    /// The kind of the replies to this one, if the file has to recognise them.
+    fn told_reply(&self, kind: &Kind) -> Option<&Kind> {
+        let (_, message) = self.of(true, kind).next_back()?;
+        let is_reply = |other: &&Message| {
+            other.turn.is_told_reply()
+                && other.turn.answers == message.turn.asks
+                && message.turn.asks.is_some()
+        };
+        self.messages.iter().find(is_reply).map(|reply| &reply.kind)
+    }
+
+    /// The same with the reply that the file recognises.
+    fn acknowledged(&self, kind: &Kind, mut purpose: Purpose) -> Purpose {
+        if let Purpose::Broadcast(said) = &mut purpose {
+            said.ack = said.ack.take().or_else(|| self.told_reply(kind).cloned());
+        }
+        purpose
+    }
+
+    /// An echo whose answer says no more than its number.
+    fn numbered_echo(&self, kind: &Kind) -> Option<Purpose> {
+        let (copy, count) = (self.told_reply(kind)?.clone(), self.of(true, kind).count());
+        // One that is asked once is a part of the opening.
+        (count > 1).then(|| {
+            Purpose::Echo(Said {
+                pointer: self.best_text(kind),
+                copy: Some(copy),
+                own: None,
+                ack: None,
+                is_replied: false,
+                to_others: false,
+                is_unsure: false,
+                count,
+            })
+        })
     }
 
     /// The place of the text that comes back, and the kinds in which it does, by how often.
@@ -306,8 +346,9 @@ impl Talk {
 
     /// Returns whether a value is what somebody said: a text that nobody has said before, and no name.
     fn is_text(&self, at: usize, leaf: &Leaf) -> bool {
-        let is_name = NAMES.contains(&leaf.key.to_lowercase().as_str());
-        leaf.is_text && !leaf.value.is_empty() && !is_name && self.is_new(at, leaf)
+        let is_name = NAMES.contains(&leaf.key.to_lowercase().as_str()) || is_header(leaf);
+        let is_fixed = self.messages[at].turn.fixed.iter().any(|sign| sign.pointer == leaf.pointer);
+        leaf.is_text && !leaf.value.is_empty() && !is_name && !is_fixed && self.is_new(at, leaf)
     }
 
     fn is_new(&self, at: usize, leaf: &Leaf) -> bool {

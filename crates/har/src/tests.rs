@@ -1,5 +1,8 @@
 //! Recordings that are broken, hostile or odd: each is refused, or read into a file that is TOML and bounded.
 
+mod secrets;
+mod spoken;
+
 use serde_json::{Value, json};
 
 use crate::trace::is_random;
@@ -73,6 +76,9 @@ fn broken_files_are_refused() {
     }
     let none = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://a/" } }] } });
     assert!(matches!(Recording::read("a", none.to_string().into_bytes()), Err(BadHar::NoSocket)));
+    let entries = json!([null, {}, { "request": null, "response": null }]);
+    let odd = json!({ "log": { "entries": entries } }).to_string().into_bytes();
+    assert!(matches!(Recording::read("a", odd), Err(BadHar::NoSocket)));
     let silent = recording("ws://a/", &[]).to_string().into_bytes();
     assert!(matches!(Recording::read("a", silent), Err(BadHar::NoMessages)));
     let mut binary = recording("ws://a/", &[">x", "<y"]);
@@ -81,6 +87,24 @@ fn broken_files_are_refused() {
     }
     let binary = binary.to_string().into_bytes();
     assert!(matches!(Recording::read("a", binary), Err(BadHar::OnlyBinary(2))));
+}
+
+/// WebSockets as Firefox's `HarBuilder` writes them, with `http` in the URL, and as WebKit's `HARBuilder` does:
+/// neither has messages.
+#[test]
+fn exporters_without_messages_are_told() {
+    let headers = json!([{ "name": "Upgrade", "value": "websocket" }]);
+    let response = json!({ "status": 101, "statusText": "Switching Protocols", "headers": headers, "cookies": [],
+        "content": { "mimeType": "", "size": 0 }, "redirectURL": "", "headersSize": 129, "bodySize": 0 });
+    for (creator, url) in [("Firefox", "http://a/ws"), ("WebKit Web Inspector", "wss://a/ws")] {
+        let request =
+            json!({ "method": "GET", "url": url, "headers": headers, "cookies": [], "queryString": [] });
+        let entry = json!({ "pageref": "page_0", "startedDateTime": "2001-09-09T01:46:40.000+01:00",
+            "request": request, "response": response, "cache": {}, "timings": {}, "time": 0 });
+        let har = json!({ "log": { "creator": { "name": creator }, "pages": [], "entries": [entry] } });
+        let read = Recording::read("a", har.to_string().into_bytes());
+        assert!(matches!(read, Err(BadHar::NoMessages)), "{creator}");
+    }
 }
 
 #[test]
@@ -211,6 +235,18 @@ fn value_is_kept_of_the_earliest_answer() {
     assert_eq!(table["connect"]["path"].as_str(), Some("/?csrf={csrf}"), "{table}");
     assert_eq!(logins.len(), 2, "nothing is kept of the later answer: {table}");
     assert!(logins[1].get("keep").is_none(), "{table}");
+}
+
+#[test]
+fn pages_without_a_type_are_read() {
+    for (kind, is_kept) in [("", true), ("x-unknown", true), ("application/octet-stream", false)] {
+        let har = recording("ws://a/?t=6f1c0a7be2", &HELLO);
+        let mut har = with_request(har, 39, ("GET", "http://a/"), NO_BODY, &Value::Null);
+        har["log"]["entries"][1]["response"]["content"] =
+            json!({ "mimeType": kind, "text": "\n<input name=t value=6f1c0a7be2>" });
+        let table = table(&har);
+        assert_eq!(table.get("login").is_some(), is_kept, "{kind}: {table}");
+    }
 }
 
 #[test]

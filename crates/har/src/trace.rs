@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
+use crate::credentials::{is_token, is_typed_secret};
 use crate::file::Pair;
 use crate::json::{self, Leaf, without_placeholders};
 use crate::recording::{Exchange, Recording, header, is_called};
@@ -27,10 +28,13 @@ const VALUE_BYTES_MAX: usize = 8 * 1024;
 /// Letters of a page before a value, by which it is found again.
 const CONTEXT_BYTES: usize = 24;
 /// Keys of what is typed into forms, and the columns that they become.
-const TYPED: [(&str, &str); 14] = [
+const TYPED: [(&str, &str); 17] = [
     ("password", "password"),
     ("passwd", "password"),
+    ("passcode", "password"),
     ("pwd", "password"),
+    ("pass", "password"),
+    ("pw", "password"),
     ("secret", "secret"),
     ("pin", "pin"),
     ("otp", "otp"),
@@ -264,7 +268,7 @@ impl<'a> Trace<'a> {
         if let Some(found) = self.search(key, value, before_s) {
             return Some(found);
         }
-        if is_typed_secret(key) || secret::is_secret(key) && is_random(value) {
+        if is_typed_secret(key) || is_token(key) || secret::is_secret(key) && is_random(value) {
             return Some(self.column(key, value));
         }
         self.within(key, value, before_s, quote)
@@ -457,14 +461,6 @@ pub(crate) fn is_random(value: &str) -> bool {
     // One text in fifteen of twelve random bytes in Base64 has no digit.
     let is_mixed = digits > 0 && digits < value.len() || has_both_cases && value.len() >= BASE64_BYTES_MIN;
     is_one && value.len() >= RANDOM_BYTES_MIN && (is_mixed || value.len() >= 24)
-}
-
-/// Returns whether what stands under a key is typed and secret, however short or plain it is.
-pub(crate) fn is_typed_secret(key: &str) -> bool {
-    let key = key.to_lowercase();
-    ["password", "passwd", "pwd", "passphrase", "client_secret", "secret", "otp"]
-        .iter()
-        .any(|word| key.ends_with(word))
 }
 
 /// Returns whether a key is one of a person's name.

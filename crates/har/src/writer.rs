@@ -133,9 +133,9 @@ mod tests {
         let mut out = Vec::new();
         write(entries.clone().into_iter(), "0.1.0", &mut out).unwrap();
         let read: File = serde_json::from_slice(&out).unwrap();
-        assert_eq!(read.log.entries.0, entries);
+        assert_eq!(read.log.entries.kept, entries);
         let mut none = Vec::new();
         write(std::iter::empty(), "0.1.0", &mut none).unwrap();
-        assert!(serde_json::from_slice::<File>(&none).unwrap().log.entries.0.is_empty());
+        assert!(serde_json::from_slice::<File>(&none).unwrap().log.entries.kept.is_empty());
     }
 }

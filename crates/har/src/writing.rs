@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::carried::stomp::DESTINATION;
+use crate::credentials::{is_argument, is_of_login, is_typed_secret, key_of_argument};
 use crate::json::{Leaf, in_string, replaced};
 use crate::kind::{Kind, Message, leaves_of};
 use crate::talk::{Said, Talk};
@@ -29,6 +31,12 @@ const ROOMS: [&str; 17] = [
 ];
 /// The option that names a room by itself.
 const TOPIC: &str = "topic";
+/// The name of messages that subscribe, in STOMP.
+const SUBSCRIBE: &str = "subscribe";
+/// The key of what names a room by its place.
+const ROOM: &str = "room";
+/// Options that let a user in: all in them is the user's own.
+const CREDENTIALS: [&str; 2] = ["auth", "init-payload"];
 /// A time differs from the message's by less than a day, in seconds or milliseconds.
 const DAY_S: f64 = 86_400.0;
 /// A number that varies is seen to do so in this many messages.
@@ -102,23 +110,40 @@ impl Writing<'_, '_> {
         end: usize,
         is_measured: bool,
     ) -> Option<String> {
-        let is_of_kind = match &message.kind.tag {
-            crate::kind::Tag::Members(members) => members.contains_key(&leaf.pointer),
-            _ => false,
-        };
-        if is_of_kind || leaf.value.is_empty() || !leaf.is_text && !leaf.is_number() {
+        if message.kind.is_named_at(&leaf.pointer)
+            || leaf.value.is_empty()
+            || !leaf.is_text && !leaf.is_number()
+        {
             return None;
         }
-        // An event's arguments have no names: with what joins, a client names the room.
-        let is_room = leaf.key.is_empty() && message.kind.is_joining() && !is_measured;
-        let key = if is_room { "room" } else { &leaf.key };
+        if let Some(fixed) = message.turn.fixed.iter().find(|sign| sign.pointer == leaf.pointer) {
+            return Some(fixed.text.clone());
+        }
+        if leaf.pointer == DESTINATION {
+            return self.destination(message, &leaf.value);
+        }
         let found = self.kept_value(leaf, at, end).or_else(|| time(leaf, message.turn.at_s));
-        let found = found.or_else(|| self.room(key, &leaf.value));
+        if found.is_some() {
+            return found;
+        }
+        if message.kind.is_login() {
+            return self.credential(message, leaf);
+        }
+        // An event's arguments have no names: with what joins, a client names the room first. A name or a
+        // password may follow.
+        let is_unnamed = leaf.key.is_empty() && message.kind.is_joining() && !is_measured;
+        let is_room = is_unnamed && self.is_first_of_all(message, leaf);
+        let found = self.room(if is_room { ROOM } else { &leaf.key }, &leaf.value);
         if found.is_some() {
             return found;
         }
         if leaf.is_number() {
-            return self.series(&message.kind, leaf);
+            let is_secret = is_typed_secret(&leaf.key);
+            return if is_secret {
+                Some(self.trace.column(&leaf.key, &leaf.value))
+            } else {
+                self.series(&message.kind, leaf)
+            };
         }
         if let Some(found) = self.trace.resolve(&leaf.key, &leaf.value, message.turn.at_s, in_string) {
             return Some(found);
@@ -126,9 +151,39 @@ impl Writing<'_, '_> {
         if is_uuid(&leaf.value) {
             return Some("{uuid}".to_owned());
         }
-        let is_personal = is_of_person(&leaf.key) || self.differs(message, leaf);
+        let is_personal = is_unnamed && !is_room || self.differs(message, leaf);
         (is_personal && !is_measured || is_of_person(&leaf.key))
             .then(|| self.trace.column(&leaf.key, &leaf.value))
+    }
+
+    /// A value in a message that logs in: the user's own, unless an answer had it.
+    fn credential(&mut self, message: &Message, leaf: &Leaf) -> Option<String> {
+        if !is_of_login(&leaf.key) {
+            return None;
+        }
+        let arguments = message.leaves.iter().filter(|other| !message.kind.is_named_at(&other.pointer));
+        let key = if is_argument(leaf) { key_of_argument(leaf, arguments) } else { &leaf.key };
+        let found = self.trace.resolve(key, &leaf.value, message.turn.at_s, in_string);
+        Some(found.unwrap_or_else(|| self.trace.column(key, &leaf.value)))
+    }
+
+    /// Where a frame goes, with a placeholder for a room's number.
+    fn destination(&mut self, message: &Message, value: &str) -> Option<String> {
+        let found = with_rooms(value);
+        let is_found = found != plain(value);
+        if message.kind.is_named(&[SUBSCRIBE]) {
+            self.notes.insert(match is_found {
+                true => "{room} stands for the number in the destination: --room-size 10 lets ten clients share one".to_owned(),
+                false => "all clients share the recorded destination: write {room} into it for several, and run with --room-size".to_owned(),
+            });
+        }
+        is_found.then_some(found)
+    }
+
+    /// Returns whether an argument is the first that both users say.
+    fn is_first_of_all(&self, message: &Message, leaf: &Leaf) -> bool {
+        let is_shared = |other: &&Leaf| other.key.is_empty() && !self.differs(message, other);
+        message.leaves.iter().find(is_shared).is_some_and(|first| first.pointer == leaf.pointer)
     }
 
     /// A value that the server said before, under the same name or at random.
@@ -218,9 +273,11 @@ impl Writing<'_, '_> {
     /// An option of the protocol: JSON or a text.
     pub(crate) fn option(&mut self, name: &str, text: &str, at_s: f64) -> String {
         let leaves = leaves_of(text);
+        let lets_in = CREDENTIALS.contains(&name);
         if leaves.is_empty() || !text.starts_with(['{', '[']) {
             let resolved = self.trace.resolve(name, text, at_s, plain);
             let resolved = resolved.or_else(|| if name == TOPIC { self.room(name, text) } else { None });
+            let resolved = resolved.or_else(|| lets_in.then(|| self.trace.column(name, text)));
             return resolved.unwrap_or_else(|| plain(text));
         }
         let by: BTreeMap<String, String> = leaves
@@ -230,15 +287,31 @@ impl Writing<'_, '_> {
                 let found = self
                     .room(&leaf.key, &leaf.value)
                     .or_else(|| self.trace.resolve(&leaf.key, &leaf.value, at_s, in_string));
-                let found = found.or_else(|| {
-                    (leaf.is_text && is_of_person(&leaf.key))
-                        .then(|| self.trace.column(&leaf.key, &leaf.value))
-                });
+                let is_own = leaf.is_text && is_of_person(&leaf.key) || lets_in && is_of_login(&leaf.key);
+                let found = found.or_else(|| is_own.then(|| self.trace.column(&leaf.key, &leaf.value)));
                 Some((leaf.pointer.clone(), found?))
             })
             .collect();
         replaced(text, &leaves, |leaf| by.get(&leaf.pointer).cloned())
     }
+}
+
+/// A path with a placeholder for a room's number behind a word for rooms.
+pub(crate) fn with_rooms(path: &str) -> String {
+    let mut parts: Vec<String> = plain(path).split('/').map(str::to_owned).collect();
+    for at in 1..parts.len() {
+        let part = &parts[at];
+        let base = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let word = if base.is_empty() {
+            parts[at - 1].trim_end_matches('s')
+        } else {
+            base.trim_end_matches(['-', '_', '.'])
+        };
+        if base.len() < part.len() && is_of_room(word) {
+            parts[at] = format!("{base}{{room}}");
+        }
+    }
+    parts.join("/")
 }
 
 /// Returns whether what stands under a key names a room.

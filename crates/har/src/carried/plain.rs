@@ -1,5 +1,6 @@
 //! A WebSocket without a protocol that throng knows: each frame, or each record in it, is a message.
 
+use super::stomp;
 use super::turn::{Carried, Turn};
 use crate::json;
 use crate::recording::{Recording, Text};
@@ -15,10 +16,17 @@ pub(super) fn read(recording: &Recording) -> Carried {
             Some(end) => frame.text.split(end).filter(|record| !record.is_empty()).collect(),
             None => vec![&frame.text],
         };
-        records.into_iter().map(|record| Turn::of(frame, record)).collect::<Vec<_>>()
+        let turn = |record: &str| {
+            let body = Some(record.to_owned());
+            let body = if frame.is_sent { body.and_then(stomp::said) } else { body };
+            Some(Turn::of(frame, body?))
+        };
+        records.into_iter().filter_map(turn).collect::<Vec<_>>()
     });
+    let is_stomp = stomp::is_spoken(frames.iter().map(|frame| &*frame.text));
     Carried {
         protocol: "plain",
+        speaks: is_stomp.then_some("STOMP"),
         separator,
         names_subprotocols: true,
         turns: turns.collect(),

@@ -1,5 +1,6 @@
 //! SockJS: messages in arrays of texts, below a path of server and session.
 
+use super::stomp;
 use super::turn::{Carried, Turn};
 use crate::json::{items, text_of};
 use crate::recording::Recording;
@@ -13,12 +14,17 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
     let turns = socket.frames.iter().flat_map(|text| {
         let array = if text.is_sent { Some(&*text.text) } else { text.text.strip_prefix('a') };
         let messages = array.and_then(items).unwrap_or_default();
-        messages.into_iter().filter_map(text_of).map(|body| Turn::of(text, body)).collect::<Vec<_>>()
+        let said = |body| if text.is_sent { stomp::said(body) } else { Some(body) };
+        let bodies = messages.into_iter().filter_map(text_of).filter_map(said);
+        bodies.map(|body| Turn::of(text, body)).collect::<Vec<_>>()
     });
+    let turns: Vec<Turn> = turns.collect();
+    let is_stomp = stomp::is_spoken(turns.iter().map(|turn| turn.body.as_str()));
     Some(Carried {
         protocol: "sockjs",
+        speaks: is_stomp.then_some("STOMP"),
         path: Some(base.to_owned()),
-        turns: turns.collect(),
+        turns,
         ..Carried::default()
     })
 }

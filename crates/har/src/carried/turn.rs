@@ -9,6 +9,8 @@ use crate::recording::Text;
 pub(crate) struct Carried {
     /// Its name in a file.
     pub(crate) protocol: &'static str,
+    /// The name of what is spoken over it, where throng knows that as words of a file alone.
+    pub(crate) speaks: Option<&'static str>,
     /// Options with which it connects and joins.
     pub(crate) flags: Vec<Flag>,
     /// The end of each record, where a frame has several.
@@ -23,6 +25,13 @@ pub(crate) struct Carried {
     pub(crate) turns: Vec<Turn>,
     /// Remarks for the reader of the file.
     pub(crate) notes: Vec<String>,
+}
+
+impl Carried {
+    /// The name of what is spoken, for the reader.
+    pub(crate) fn name(&self) -> &'static str {
+        self.speaks.unwrap_or(self.protocol)
+    }
 }
 
 /// An option of the protocol.
@@ -50,9 +59,36 @@ pub(crate) struct Turn {
     pub(crate) asks: Option<String>,
     /// The number of the message that it is the reply to.
     pub(crate) answers: Option<String>,
+    /// The signs of its kind, where its protocol has others than apps have. A reply with such is told by the file.
+    pub(crate) signs: Vec<Sign>,
+    /// Values that a file has in place of those that were said.
+    pub(crate) fixed: Vec<Sign>,
+}
+
+/// A text at a place of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Sign {
+    pub(crate) pointer: &'static str,
+    pub(crate) text: String,
+}
+
+impl Sign {
+    pub(super) fn new(pointer: &'static str, text: &str) -> Sign {
+        Sign { pointer, text: text.to_owned() }
+    }
 }
 
 impl Turn {
+    /// Returns whether the file has to recognise it as a reply.
+    pub(crate) fn is_told_reply(&self) -> bool {
+        self.answers.is_some() && !self.signs.is_empty()
+    }
+
+    /// Returns whether the protocol recognises it as a reply.
+    pub(crate) fn is_reply(&self) -> bool {
+        self.answers.is_some() && self.signs.is_empty()
+    }
+
     pub(super) fn of(text: &Text, body: impl Into<String>) -> Turn {
         Turn { at_s: text.at_s, is_sent: text.is_sent, body: body.into(), ..Turn::default() }
     }

@@ -1,0 +1,196 @@
+//! Signs of credentials: names under which they are typed, and messages that log in, whatever the names.
+
+use crate::json::{self, Leaf};
+
+/// Names of messages that log in, written without what stands between their words.
+const LOGINS: [&str; 11] = [
+    "login",
+    "logon",
+    "signin",
+    "signup",
+    "authenticat",
+    "authoriz",
+    "authoris",
+    "credential",
+    "password",
+    "passcode",
+    "identify",
+];
+/// Words that name such a message by themselves.
+const LOGIN_WORDS: [&str; 5] = ["auth", "pass", "pin", "otp", "register"];
+/// Members of such messages, and of options that are credentials, that are the app's, whoever logs in.
+const CONSTANT: [&str; 30] = [
+    "id",
+    "ref",
+    "msg",
+    "jsonrpc",
+    "version",
+    "protocol",
+    "grant_type",
+    "client_id",
+    "scope",
+    "realm",
+    "type",
+    "scheme",
+    "algorithm",
+    "platform",
+    "os",
+    "browser",
+    "device",
+    "lang",
+    "language",
+    "locale",
+    "timezone",
+    "format",
+    "compress",
+    "accept-version",
+    "heart-beat",
+    "host",
+    "content-type",
+    "receipt",
+    "remember",
+    "token_type",
+];
+/// Ends of names under which something secret is typed.
+const TYPED_ENDS: [&str; 8] =
+    ["password", "passwd", "pwd", "passphrase", "passcode", "client_secret", "secret", "otp"];
+/// Names of the same that are ends of other words.
+const TYPED_WORDS: [&str; 5] = ["pin", "pincode", "pass", "pw", "cvv"];
+/// Parts of names of secrets, whatever their values look like.
+const TOKENS: [&str; 6] = ["token", "secret", "jwt", "credential", "apikey", "authorization"];
+
+/// The key of a value without a name that lets a user in.
+pub(crate) const TOKEN: &str = "token";
+/// Subprotocols behind which pages offer a token, for want of headers.
+const BEARERS: [&str; 4] = ["bearer", "token", "auth", "jwt"];
+/// A subprotocol is a token from this length on: registered ones have 36 characters at most.
+const SUBPROTOCOL_BYTES_MAX: usize = 40;
+
+/// Returns whether a subprotocol is a token, given the one offered before it.
+pub(crate) fn is_token_behind(before: &str, subprotocol: &str) -> bool {
+    let before = before.to_lowercase();
+    BEARERS.iter().any(|bearer| before.contains(bearer)) || subprotocol.len() > SUBPROTOCOL_BYTES_MAX
+}
+
+/// Returns whether what stands under a key is typed and secret, however short or plain it is.
+pub(crate) fn is_typed_secret(key: &str) -> bool {
+    let lower = key.to_lowercase();
+    let words = words(key);
+    let is_word = |typed: &&str| lower == **typed || words.last().is_some_and(|last| last == *typed);
+    TYPED_ENDS.iter().any(|end| lower.ends_with(end)) || TYPED_WORDS.iter().any(is_word)
+}
+
+/// Returns whether what stands under a key is a secret by the key alone. Others are secrets if they are random:
+/// `session` and `key` name rooms as well.
+pub(crate) fn is_token(key: &str) -> bool {
+    let lower = key.to_lowercase().replace(['-', '_'], "");
+    // `max_tokens` counts them.
+    TOKENS.iter().any(|token| lower.contains(token)) && !lower.ends_with("tokens")
+}
+
+/// Returns whether messages of this name log in.
+pub(crate) fn is_login(name: &str) -> bool {
+    let joined: String = name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    LOGINS.iter().any(|login| joined.contains(login))
+        || words(name).iter().any(|word| LOGIN_WORDS.contains(&word.as_str()))
+}
+
+/// Returns whether a member of a message that logs in is the user's.
+pub(crate) fn is_of_login(key: &str) -> bool {
+    !CONSTANT.contains(&key.to_lowercase().as_str())
+}
+
+/// The words of a name: `userPin`, `user-pin` and `USER_PIN` have the same.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if !letter.is_ascii_alphanumeric() || was_lower && letter.is_ascii_uppercase() {
+            words.push(String::new());
+        }
+        was_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        if letter.is_ascii_alphanumeric() {
+            words.last_mut().expect("there is one").push(letter.to_ascii_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The key of a value by its place among the values without names: a name and a password, or a token.
+pub(crate) fn key_of_argument<'a>(leaf: &Leaf, leaves: impl Iterator<Item = &'a Leaf>) -> &'static str {
+    let arguments: Vec<&Leaf> = leaves.filter(|other| is_argument(other)).collect();
+    match (arguments.iter().position(|other| other.pointer == leaf.pointer), arguments.len()) {
+        (_, 1) => TOKEN,
+        (Some(0), _) => "name",
+        (Some(1), _) => "password",
+        _ => "value",
+    }
+}
+
+/// Returns whether a value stands in a list: its place is all that tells it from others.
+pub(crate) fn is_argument(leaf: &Leaf) -> bool {
+    leaf.pointer.rsplit('/').next().is_some_and(|last| last.parse::<usize>().is_ok())
+}
+
+/// The first word of a text that is no JSON, and the place behind it; `None` unless it logs in.
+pub(crate) fn login_command(text: &str) -> Option<(&str, usize)> {
+    let start = text.find(|c: char| c.is_ascii_alphanumeric())?;
+    let is_end = |c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c));
+    let end = text[start..].find(is_end).map_or(text.len(), |end| start + end);
+    let word = &text[start..end];
+    is_login(word).then_some((word, end))
+}
+
+/// The arguments of a text that logs in: values without names, as in `AUTH name password`, or JSON.
+pub(crate) fn arguments(text: &str) -> Vec<Leaf> {
+    let Some((_, start)) = login_command(text) else { return Vec::new() };
+    let object = text[start..].find(['{', '[']).map(|at| start + at);
+    if let Some((at, mut leaves)) = object.and_then(|at| Some((at, json::leaves(&text[at..])?))) {
+        for leaf in &mut leaves {
+            leaf.range = leaf.range.start + at..leaf.range.end + at;
+        }
+        return leaves;
+    }
+    let is_between = |c: char| c.is_whitespace() || ",;:|".contains(c);
+    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+    // The first word of each line is a command: `PASS`, `NICK`.
+    let is_argument = |part: &&str| !part.is_empty() && !text[..place(part)].ends_with('\n');
+    let parts = text[start..].split(is_between).filter(is_argument);
+    let leaf = |(at, part): (usize, &str)| Leaf {
+        pointer: format!("/{at}"),
+        key: String::new(),
+        range: place(part)..place(part) + part.len(),
+        is_text: true,
+        value: part.to_owned(),
+    };
+    parts.enumerate().map(leaf).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_logins_and_others() {
+        for name in
+            ["login", "userLogin", "sign_in", "AUTH", "doAuth", "authenticate", "PASS", "/auth", "pin"]
+        {
+            assert!(is_login(name), "{name}");
+        }
+        for name in ["author", "say", "passed", "pinned", "message", "authored by", "spin"] {
+            assert!(!is_login(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_of_typed_secrets_and_others() {
+        for key in ["passcode", "PIN", "userPin", "card_pin", "pass", "newPassword", "otp"] {
+            assert!(is_typed_secret(key), "{key}");
+        }
+        for key in ["spin", "compass", "pins", "passed", "name"] {
+            assert!(!is_typed_secret(key), "{key}");
+        }
+        assert!(is_token("access_token") && is_token("X-Api-Key") && !is_token("max_tokens"));
+    }
+}
