@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, HeaderMap};
 
 use crate::headers;
 use crate::links::Links;
@@ -30,8 +30,12 @@ pub(crate) struct Relayed {
     place: Place,
     side: Side,
     is_kept: bool,
+    /// True until the first letter of a body without a type tells whether it is a page.
+    is_untold: bool,
     decoder: Option<Decoder>,
     links: Option<Links>,
+    /// True if the client gets other bytes than the server sent, or may.
+    is_changed: bool,
     /// A portion that waits to be decoded.
     coded: Bytes,
     /// True until something of the body has come.
@@ -84,8 +88,20 @@ impl Relayed {
     /// The body of a request.
     pub(crate) fn of_request(inner: Incoming, head: &HeaderMap, session: Session, place: Place) -> Relayed {
         let (side, is_kept) = (Side::Request, is_one(head, &KEPT));
-        let (coded, is_empty, is_over) = (Bytes::new(), true, false);
-        Relayed { inner, session, place, side, is_kept, decoder: None, links: None, coded, is_empty, is_over }
+        Relayed {
+            inner,
+            session,
+            place,
+            side,
+            is_kept,
+            is_untold: false,
+            decoder: None,
+            links: None,
+            is_changed: false,
+            coded: Bytes::new(),
+            is_empty: true,
+            is_over: false,
+        }
     }
 
     /// The body of an answer with this head, with its links replaced.
@@ -96,22 +112,34 @@ impl Relayed {
         session: Session,
         place: Place,
     ) -> Relayed {
-        let (mut is_kept, mut is_linked) = (is_one(head, &KEPT), is_one(head, &LINKED));
+        // A part of a body does not begin as the whole does.
+        let is_whole = !head.contains_key(CONTENT_RANGE) && !inner.is_end_stream();
+        let mut is_untold = is_whole && !head.contains_key(CONTENT_TYPE);
+        let (mut is_kept, mut is_linked) =
+            (is_untold || is_one(head, &KEPT), is_untold || is_one(head, &LINKED));
         let coding = headers::text(head, &CONTENT_ENCODING)
             .filter(|coding| !coding.trim().eq_ignore_ascii_case("identity"));
         let decoder = coding.filter(|_| is_linked).and_then(Decoder::of);
         if let Some(coding) = coding.filter(|_| decoder.is_none() && is_linked) {
             session.note(Trouble::Encoded(coding.chars().take(20).collect()));
-            (is_kept, is_linked) = (false, false);
+            (is_kept, is_linked, is_untold) = (false, false, false);
         }
         let links = is_linked.then_some(links);
-        let side = Side::Answer;
-        Relayed { side, is_kept, decoder, links, ..Relayed::of_request(inner, head, session, place) }
+        let (side, is_changed) = (Side::Answer, links.is_some());
+        Relayed {
+            side,
+            is_kept,
+            is_untold,
+            decoder,
+            links,
+            is_changed,
+            ..Relayed::of_request(inner, head, session, place)
+        }
     }
 
-    /// Returns whether the client gets other bytes than the server sent.
+    /// Returns whether the client gets other bytes than the server sent, or may: the head goes before the body.
     pub(crate) fn is_changed(&self) -> bool {
-        self.links.is_some()
+        self.is_changed
     }
 
     /// A portion as the client gets it.
@@ -121,6 +149,11 @@ impl Relayed {
             Some(decoder) => decoder.push(&bytes)?.into(),
             None => bytes,
         };
+        if let Some(is_page) = Some(&bytes).filter(|_| self.is_untold).and_then(|bytes| har::is_page(bytes)) {
+            self.is_untold = false;
+            self.is_kept = is_page;
+            self.links = self.links.take().filter(|_| is_page);
+        }
         if self.is_kept {
             self.session.keep(self.place, self.side, &bytes);
         }
@@ -199,11 +232,11 @@ impl Body for Relayed {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_over || !self.is_changed() && self.coded.is_empty() && self.inner.is_end_stream()
+        self.is_over || !self.is_changed && self.coded.is_empty() && self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.is_changed() { SizeHint::default() } else { self.inner.size_hint() }
+        if self.is_changed { SizeHint::default() } else { self.inner.size_hint() }
     }
 }
 

@@ -230,6 +230,33 @@ fn chunked_and_compressed_pages_are_rewritten() {
     assert_eq!(entry.request.url, format!("http://{address}/"));
 }
 
+/// A body without a type is what its first letter says: a page, JSON, or neither.
+#[test]
+fn untyped_pages_are_kept_and_rewritten() {
+    let address = server(|head, stream| {
+        let host = head.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+        let start = head.split([' ', '?']).nth(1).and_then(|path| path.strip_prefix('/')).unwrap_or_default();
+        let body = format!("\n {start}http://{host}/a");
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len())?;
+        for part in [&body[..1], &body[1..3], &body[3..]] {
+            stream.write_all(part.as_bytes())?;
+            stream.flush()?;
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    });
+    let proxy = Proxy::start(address);
+    let own = format!("http://localhost:{}/a", proxy.address.port());
+    for (start, is_page) in [("<a>", true), ("{", true), ("PK", false)] {
+        let got = proxy.get(&format!("/{start}"));
+        assert_eq!(got.contains(&format!("\n {start}{own}")), is_page, "{got}");
+        assert_eq!(got.contains(&format!("\n {start}http://{address}/a")), !is_page, "{got}");
+    }
+    let kept: Vec<bool> =
+        proxy.end().into_iter().map(|entry| entry.response.content.text.is_some()).collect();
+    assert_eq!(kept, [true, true, false]);
+}
+
 #[test]
 fn empty_bodies_need_no_coding() {
     let head = "HTTP/1.1 302 Found\r\nLocation: /in\r\nContent-Type: text/html\r\nContent-Encoding: GZIP\r\nContent-Length: 0\r\n\r\n";
