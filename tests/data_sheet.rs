@@ -307,6 +307,19 @@ fn protocols_with_heartbeats_have_their_timeouts() {
             ("ping_interval/kind", "\"message\""),
             ("ping_interval/interval_s", "1"),
             ("idle/closed_after_s", "null"),
+            ("pong_timeout/closed_after_s", "1"),
+        ],
+    );
+    // One heartbeat comes in 4 s, and the handshake tells the interval.
+    let seldom = Server::start(&["--socketio-ping-interval", "3s"]);
+    assert_true(
+        "Socket.IO, seldom",
+        &sheet(&format!("ws://{}/socket.io", seldom.address), &[]),
+        [
+            ("ping_interval/kind", "\"message\""),
+            ("ping_interval/interval_s", "3"),
+            ("ping_interval/announced_s", "3"),
+            ("pong_timeout/closed_after_s", "null"),
         ],
     );
 }

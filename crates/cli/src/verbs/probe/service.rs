@@ -1,5 +1,7 @@
 //! The meaning of a reply: pure, so that tables test it.
 
+use std::time::Duration;
+
 use url::Url;
 use wire::{DialectId, Settings, StreamForm, Value};
 
@@ -167,15 +169,35 @@ impl Service {
         }
     }
 
-    /// The test for a heartbeat that comes as a message; any message may be one where the protocol has none of its own.
-    pub(super) fn is_heartbeat(self) -> fn(&[u8]) -> bool {
+    /// The test for a heartbeat that comes as a message; `None` where the protocol has none of its own, so that any
+    /// message may be one.
+    pub(super) fn is_heartbeat(self) -> Option<fn(&[u8]) -> bool> {
         match self {
-            Service::SocketIo(_) => |message| message == b"2",
-            Service::ActionCable => |message| message.starts_with(br#"{"type":"ping""#),
-            Service::SockJs => |message| message == b"h",
-            Service::Graphql => |message| message.starts_with(br#"{"type":"ping""#),
-            _ => |_| true,
+            Service::SocketIo(_) => Some(|message| message == b"2"),
+            Service::ActionCable => Some(|message| message.starts_with(br#"{"type":"ping""#)),
+            Service::SockJs => Some(|message| message == b"h"),
+            Service::Graphql => Some(|message| message.starts_with(br#"{"type":"ping""#)),
+            _ => None,
         }
+    }
+
+    /// Returns whether its clients answer heartbeats that come as messages.
+    pub(super) fn answers_heartbeats(self) -> bool {
+        matches!(self, Service::SocketIo(_) | Service::Graphql)
+    }
+
+    /// The interval of heartbeats that the server's first message announces.
+    pub(super) fn announced_interval(self, first: &[u8]) -> Option<Duration> {
+        // Before Engine.IO's version 4, it is the client that pings (`0{"sid":…,"pingInterval":25000,…}`).
+        let is_servers = matches!(self, Service::SocketIo(version) if version != Some(3));
+        let handshake = first.strip_prefix(b"0").filter(|_| is_servers)?;
+        let mut ms = None;
+        wire::json::object(handshake, |name, value| {
+            if name == b"pingInterval" {
+                ms = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse().ok());
+            }
+        })?;
+        ms.map(Duration::from_millis)
     }
 
     /// The protocol of `throng init --from`.

@@ -270,7 +270,8 @@ fn more(again: u64) -> String {
 
 /// The meaning of clients that were all let in, one after another.
 fn unlimited(accepted: u64, time: Duration) -> String {
-    match (accepted as f64 / time.as_secs_f64()) as u64 {
+    // A limit of more in a second than have come is not excluded, however fast these came.
+    match two_figures((accepted as f64 / time.max(WINDOW).as_secs_f64()) as u64) {
         // Several at once may be let in, however long each takes.
         0 => format!(
             "A new connection takes {}: allow more with --connect-timeout.",
@@ -278,6 +279,12 @@ fn unlimited(accepted: u64, time: Duration) -> String {
         ),
         rate => format!("At least {rate} clients a second may come: --connect-rate {rate}."),
     }
+}
+
+/// The number rounded down to two figures: a second try differs in the third.
+fn two_figures(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or_default().saturating_sub(1));
+    number / unit * unit
 }
 
 /// Outcome of a burst of messages.
@@ -431,6 +438,14 @@ mod tests {
             ((20, ms(80)), (0, ms(1000)), 0),
         ] {
             assert_eq!(limit_per_s(first, again).round() as u64, per_s, "{first:?} {again:?}");
+        }
+    }
+
+    #[test]
+    fn advised_rates_are_those_that_came() {
+        for (accepted, ms, rate) in [(200, 130, 200), (157, 400, 150), (157, 2000, 78), (1999, 1000, 1900)] {
+            let meaning = unlimited(accepted, Duration::from_millis(ms));
+            assert!(meaning.ends_with(&format!(" {rate}.")), "{accepted} in {ms} ms: {meaning}");
         }
     }
 

@@ -59,17 +59,22 @@ struct Watched<'a> {
     /// Times of the server's pings, and of messages that may be heartbeats.
     pings: Vec<Duration>,
     messages: Vec<Duration>,
-    /// Tells these from an app's messages, and from those that other probes have sent to everybody.
-    is_heartbeat: fn(&[u8]) -> bool,
+    /// Tells these from an app's messages, and from those that other probes have sent to everybody; `None`: the
+    /// protocol has none of its own.
+    is_heartbeat: Option<fn(&[u8]) -> bool>,
+    service: Option<Service>,
+    /// The interval that the handshake announced.
+    announced: Option<Duration>,
 }
 
 impl<'a> Watched<'a> {
     fn open(tester: &'a Tester<'a>, answers: bool) -> Result<Watched<'a>, NotTried> {
         let mut socket = WebSocket::open(tester, &Offer::default())?;
         socket.answers = answers;
-        let is_heartbeat = tester.site.service.map_or((|_| true) as fn(&[u8]) -> bool, Service::is_heartbeat);
+        let service = tester.site.service;
+        let is_heartbeat = service.and_then(Service::is_heartbeat);
         let (begun, closed, pings, messages) = (Instant::now(), None, Vec::new(), Vec::new());
-        Ok(Watched { socket, begun, closed, pings, messages, is_heartbeat })
+        Ok(Watched { socket, begun, closed, pings, messages, is_heartbeat, service, announced: None })
     }
 
     /// Listens for a moment.
@@ -82,15 +87,34 @@ impl<'a> Watched<'a> {
             let now = self.begun.elapsed();
             match heard {
                 Ok(Heard::Ping) => note(&mut self.pings, now),
-                Ok(Heard::Message(message)) if (self.is_heartbeat)(&message.start) => {
-                    note(&mut self.messages, now);
-                }
-                Ok(Heard::Message(_) | Heard::Pong(_)) => {}
+                Ok(Heard::Message(message)) => self.note_message(&message.start, now),
+                Ok(Heard::Pong(_)) => {}
                 Ok(Heard::Nothing) => break,
                 Err(closing) => self.note_end(now, closing)?,
             }
         }
         Ok(())
+    }
+
+    fn note_message(&mut self, start: &[u8], now: Duration) {
+        if self.is_heartbeat.is_none_or(|is_heartbeat| is_heartbeat(start)) {
+            note(&mut self.messages, now);
+        } else if self.announced.is_none() {
+            self.announced = self.service.and_then(|service| service.announced_interval(start));
+        }
+    }
+
+    /// Messages that are heartbeats for sure: a message or two of an unknown protocol are greetings, and a heartbeat
+    /// repeats itself.
+    fn heartbeats(&self) -> &[Duration] {
+        let messages_min = if self.is_heartbeat.is_some() { 1 } else { 3 };
+        if self.messages.len() >= messages_min { &self.messages } else { &[] }
+    }
+
+    /// Times of what its clients have to answer: pings, or messages of a protocol that has such.
+    fn to_answer(&self) -> &[Duration] {
+        let are_answered = self.service.is_some_and(Service::answers_heartbeats);
+        if self.pings.is_empty() && are_answered { &self.messages } else { &self.pings }
     }
 
     fn ping(&mut self) -> Result<(), NotTried> {
@@ -139,7 +163,7 @@ fn idle(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         let closed = quiet.closed.as_ref().map(|(at, _)| *at);
         let is_over = quiet.begun.elapsed() >= max;
         let outlived = closed.is_some_and(|at| pinging.age() > at.mul_f64(OUTLIVED) + between);
-        let has_nothing_to_answer = closed.is_some() && quiet.pings.is_empty();
+        let has_nothing_to_answer = closed.is_some() && quiet.to_answer().is_empty();
         // Nobody has to wait for the rest of 90 s once each of the three has shown what it can.
         let is_decided = closed.is_some()
             && (pinging.closed.is_some() || outlived)
@@ -195,22 +219,27 @@ fn prolonged(quiet: &Watched<'_>, pinging: &Watched<'_>, between: Duration) -> O
 }
 
 fn own_pings(quiet: &Watched<'_>, max: Duration) -> Outcome {
-    let told = |times: &[Duration], what: &str, kind: &str| {
-        let interval = interval(times);
-        let text = match interval {
-            Some(interval) => format!("{what} every {}", seconds(interval)),
-            None => format!("{what} after {}, and no other", seconds(times[0])),
-        };
-        Ok(Finding::new(text, json!({ "kind": kind, "interval_s": interval.map(in_seconds) })))
+    let (times, what, kind) = match quiet.pings.as_slice() {
+        [] => (quiet.heartbeats(), "a message", "message"),
+        pings => (pings, "a ping", "ping"),
     };
-    // A message or two are greetings; a heartbeat repeats itself.
-    match (quiet.pings.as_slice(), quiet.messages.as_slice()) {
-        (pings @ [_, ..], _) => told(pings, "a ping", "ping"),
-        ([], messages @ [_, _, _, ..]) => told(messages, "a message", "message"),
-        ([], _) => {
-            let watched = seconds(quiet.age().min(max));
-            Ok(Finding::new(format!("none within {watched}"), json!({ "kind": null, "interval_s": null })))
+    let told = told_pings(times, what, quiet.announced, quiet.age().min(max));
+    let measured = interval(times).or(quiet.announced.filter(|_| kind == "message")).map(in_seconds);
+    let kind = Some(kind).filter(|_| measured.is_some() || !times.is_empty());
+    let data =
+        json!({ "kind": kind, "interval_s": measured, "announced_s": quiet.announced.map(in_seconds) });
+    Ok(Finding::new(told, data))
+}
+
+/// The pings in words, with the interval that the handshake announced where too few came to measure one.
+fn told_pings(times: &[Duration], what: &str, announced: Option<Duration>, watched: Duration) -> String {
+    let announced = announced.map(|every| format!("; the handshake announces one every {}", seconds(every)));
+    match (interval(times), times.first()) {
+        (Some(interval), _) => format!("{what} every {}", seconds(interval)),
+        (None, Some(&first)) => {
+            format!("{what} after {}, and no other{}", seconds(first), announced.unwrap_or_default())
         }
+        (None, None) => format!("none within {}{}", seconds(watched), announced.unwrap_or_default()),
     }
 }
 
@@ -222,12 +251,20 @@ fn interval(times: &[Duration]) -> Option<Duration> {
 }
 
 fn without_pongs(quiet: &Watched<'_>, deaf: &Watched<'_>) -> Outcome {
-    let Some(&first) = deaf.pings.first() else {
-        return Err(NotTried("the server sends no pings".to_owned()));
+    let times = deaf.to_answer();
+    let Some(&first) = times.first() else {
+        let has_heartbeats = !quiet.heartbeats().is_empty() || quiet.announced.is_some();
+        return Err(NotTried(match has_heartbeats {
+            true if deaf.service.is_some_and(Service::answers_heartbeats) => {
+                format!("no heartbeat came within {}", seconds(deaf.age()))
+            }
+            true => "the server's heartbeats are messages that clients do not answer".to_owned(),
+            false => "the server sends no pings".to_owned(),
+        }));
     };
     match &deaf.closed {
         // One that is closed as early with pongs is closed for its silence.
-        Some((at, closing)) if quiet.age() > *at + interval(&deaf.pings).unwrap_or_default() / 2 => {
+        Some((at, closing)) if quiet.age() > *at + interval(times).unwrap_or_default() / 2 => {
             let after = *at - first;
             let data = json!({ "closed_after_s": in_seconds(after), "closing": closing.json() });
             let text = format!("closed {} after the first ping: {closing}", seconds(after));
@@ -271,6 +308,22 @@ mod tests {
         let found = kept_open(Duration::from_secs(90), Duration::from_secs(60));
         assert_eq!(found.data["none_within_s"], 30.0);
         assert!(found.text.contains("30.0 s"), "{}", found.text);
+    }
+
+    #[test]
+    fn single_heartbeats_name_the_announced_interval() {
+        let [first, announced, watched] = [25, 20, 30].map(Duration::from_secs);
+        for (times, announced, expected) in [
+            (&[][..], None, &["30.0 s"][..]),
+            (&[], Some(announced), &["30.0 s", "20.0 s"]),
+            (&[first], Some(announced), &["25.0 s", "20.0 s"]),
+            (&[first], None, &["25.0 s"]),
+            (&[first, 2 * first], Some(announced), &["25.0 s"]),
+        ] {
+            let told = told_pings(times, "a message", announced, watched);
+            let named: Vec<&str> = expected.iter().copied().filter(|time| told.contains(time)).collect();
+            assert_eq!((named.as_slice(), told.matches(" s").count()), (expected, expected.len()), "{told}");
+        }
     }
 
     #[test]
