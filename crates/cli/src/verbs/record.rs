@@ -2,6 +2,7 @@
 //! made of it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::panic;
@@ -32,8 +33,6 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The reason for a session without a file.
 const NO_SOCKET: &str =
     "no WebSocket passed through the proxy; one of another host would not: record that host";
-/// Text between two users.
-const BETWEEN: &str = " | ";
 /// Columns of a terminal, so that the line can be drawn again.
 const LINE_COLUMNS_MAX: usize = 79;
 
@@ -63,6 +62,9 @@ pub(crate) struct Record {
     /// Name of the files: NAME.toml, NAME.har
     #[arg(long, value_name = "NAME", default_value = "app")]
     name: String,
+    /// Try the file at the end with two clients, and say step by step what matched
+    #[arg(long)]
+    check: bool,
     /// Write over files of these names
     #[arg(long)]
     force: bool,
@@ -221,7 +223,21 @@ impl Record {
         let text = recorded::keep(&files.toml, &draft)?;
         let command = recorded::command(&files.toml, &draft.server, recorded::CLIENTS);
         let trust = access::trust_flags(self.ca.as_deref(), self.insecure);
-        output::print(&format!("{text}\nRun it:\n\n  {command}{trust}\n"))
+        let run = format!("{command}{trust}");
+        if self.check {
+            output::print(&text)?;
+            return recorded::try_out(&files.toml, &draft.server, &draft, &self.trusting(), &run);
+        }
+        let trial = recorded::command(&files.toml, &draft.server, recorded::TRIAL_CLIENTS);
+        output::print(&format!(
+            "{text}\nTry it with two clients, then run it:\n\n  {trial}{trust}\n  {run}\n"
+        ))
+    }
+
+    /// Flags with which a run trusts the server as the proxy did.
+    fn trusting(&self) -> Vec<OsString> {
+        let authorities = self.ca.iter().flat_map(|path| ["--ca".into(), path.into()]);
+        authorities.chain(self.insecure.then(|| "--insecure".into())).collect()
     }
 
     /// Removes files that are written next, if they may be written over. A file keeps the permissions that it
@@ -263,14 +279,16 @@ fn write_har(session: &Session, path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Remarks while a session is recorded: its summary, on one line that is drawn again, and each trouble once.
+/// Remarks while a session is recorded: a summary for each user, on a line that is drawn again, and each trouble
+/// once.
 struct Screen {
     told: BTreeSet<Trouble>,
     changes: u64,
     summed_up: Instant,
     /// Time until the next summary.
     interval: Duration,
-    line: String,
+    /// One for each user.
+    lines: Vec<String>,
     is_live: bool,
 }
 
@@ -278,7 +296,7 @@ impl Screen {
     fn new() -> Screen {
         let is_live = stderr::is_live();
         let (summed_up, interval) = (Instant::now(), SUMMARY_INTERVAL);
-        Screen { told: BTreeSet::new(), changes: 0, summed_up, interval, line: String::new(), is_live }
+        Screen { told: BTreeSet::new(), changes: 0, summed_up, interval, lines: Vec::new(), is_live }
     }
 
     /// Draws what is new, once in a while.
@@ -304,38 +322,44 @@ impl Screen {
             }
         }
         let used: Vec<&Session> = sessions.iter().filter(|session| !session.is_empty()).collect();
-        let columns = LINE_COLUMNS_MAX / used.len().max(1) - BETWEEN.len();
-        let parts: Vec<String> =
-            used.iter().map(|session| summary(session).chars().take(columns).collect()).collect();
-        let line = parts.join(BETWEEN);
-        if line != self.line {
+        let lines: Vec<String> = used.iter().map(|session| summary(session)).collect();
+        if lines != self.lines {
             self.clear();
-            self.line = line;
+            self.lines = lines;
             self.draw();
         }
     }
 
-    /// Prints the last status, and ends its line.
+    /// Prints the last status, and ends its lines.
     fn finish(&mut self, sessions: &[Session]) {
         self.refresh(sessions);
-        if self.is_live && !self.line.is_empty() {
+        if self.is_live && !self.lines.is_empty() {
             stderr::line("\n");
         }
     }
 
+    /// Removes the lines from a terminal, and goes back to the first.
     fn clear(&self) {
         if self.is_live {
-            stderr::text("\r\x1b[2K");
+            stderr::text(format_args!(
+                "\r\x1b[2K{}",
+                "\x1b[1A\x1b[2K".repeat(self.lines.len().saturating_sub(1))
+            ));
         }
     }
 
     fn draw(&self) {
-        if self.line.is_empty() {
+        if self.lines.is_empty() {
             return;
         }
         match self.is_live {
-            true => stderr::text(&self.line),
-            false => stderr::line(&self.line),
+            // One that is wider than the terminal would take two of its lines.
+            true => {
+                let lines: Vec<String> =
+                    self.lines.iter().map(|line| line.chars().take(LINE_COLUMNS_MAX).collect()).collect();
+                stderr::text(lines.join("\n"));
+            }
+            false => stderr::line(self.lines.join("\n")),
         }
     }
 }

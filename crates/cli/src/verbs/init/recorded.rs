@@ -1,5 +1,6 @@
 //! An app file from what a browser recorded, and a short run that tries it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,7 +25,7 @@ pub(in crate::verbs) const USERS: &str = "users.csv";
 /// Clients of a proposed run.
 pub(in crate::verbs) const CLIENTS: &str = "20";
 /// Clients of a trial: one hears the other.
-const TRIAL_CLIENTS: &str = "2";
+pub(in crate::verbs) const TRIAL_CLIENTS: &str = "2";
 /// Rate of a trial, where anything is sent: `throng run` refuses it elsewhere.
 const TRIAL_RATE: [&str; 2] = ["--rate", "4"];
 /// Load of a trial.
@@ -74,8 +75,20 @@ pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result
         return output::print(&text);
     };
     output::print(&text)?;
-    let step = trial(file, url, draft.is_measured)?;
-    let (lines, is_ready) = matched(&step);
+    try_out(file, url, &draft, &[], &run)
+}
+
+/// Tries the file with two clients, and says what matched; `flags`: those that the server needs, `run`: the command
+/// for more clients.
+pub(in crate::verbs) fn try_out(
+    file: &Path,
+    url: &str,
+    draft: &Draft,
+    flags: &[OsString],
+    run: &str,
+) -> Result<Exit, Failure> {
+    let step = trial(file, url, draft.is_measured, flags)?;
+    let (lines, is_ready) = matched(&step, draft);
     let next = match is_ready {
         true => format!("{} is ready:\n\n  {run}\n", file.display()),
         false => format!("{} is not ready: change what did not match, then\n\n  {run}\n", file.display()),
@@ -123,11 +136,11 @@ fn read(path: &Path) -> Result<Recording, Failure> {
 }
 
 /// Runs the file with two clients, at a rate if it has messages to send.
-fn trial(file: &Path, url: &str, is_measured: bool) -> Result<Step, Failure> {
+fn trial(file: &Path, url: &str, is_measured: bool, flags: &[OsString]) -> Result<Step, Failure> {
     let could_not = |why: String| Failure::could_not("try", format!("try {}", file.display()), why);
     let mut command = Command::new(this_program()?);
     let rate: &[&str] = if is_measured { &TRIAL_RATE } else { &[] };
-    command.arg("run").arg(file).arg(url).args(TRIAL).args(rate);
+    command.arg("run").arg(file).arg(url).args(TRIAL).args(rate).args(flags);
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     let output = command.output().map_err(|error| could_not(error.to_string()))?;
     let run = results::file::read(&String::from_utf8_lossy(&output.stdout));
@@ -139,15 +152,22 @@ fn trial(file: &Path, url: &str, is_measured: bool) -> Result<Step, Failure> {
 }
 
 /// The steps that matched, a line each, and whether all did.
-fn matched(step: &Step) -> (String, bool) {
-    let counts = &step.counts;
-    let rows =
-        [("connected", counts.connected, step.clients), ("delivered", counts.received, counts.expected)];
+fn matched(step: &Step, draft: &Draft) -> (String, bool) {
+    let (counts, figures) = (&step.counts, &step.figures);
+    // A part of the opening is timed once it is over: a client that fails later has logged in.
+    let connected = if draft.opens { figures.upgrade.count() } else { counts.connected };
+    let rows = [
+        (draft.logs_in, "logged in", figures.login.count(), step.clients),
+        (true, "connected", connected, step.clients),
+        (draft.opens, "opened", counts.connected, step.clients),
+        (draft.is_measured, "delivered", counts.received, counts.expected),
+    ];
     let (yes, no) = if locale::is_ascii() { ("ok", "--") } else { ("✓", "✗") };
     let mut is_ready = true;
     let mut lines = String::new();
-    for (name, reached, wanted) in rows {
-        let is_met = reached >= wanted;
+    for (_, name, reached, wanted) in rows.into_iter().filter(|(is_asked, ..)| *is_asked) {
+        // Where nobody got so far, nothing was tried.
+        let is_met = wanted > 0 && reached >= wanted;
         is_ready &= is_met;
         lines += &format!("{} {name:<12} {reached} of {wanted}\n", if is_met { yes } else { no });
     }
@@ -164,6 +184,30 @@ fn matched(step: &Step) -> (String, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_that_nobody_reached_are_not_met() {
+        let step = Step { clients: 2, ..Step::default() };
+        let draft = |is_measured| Draft {
+            toml: String::new(),
+            users: None,
+            server: String::new(),
+            protocol: "plain",
+            logs_in: true,
+            opens: true,
+            is_measured,
+            findings: Vec::new(),
+        };
+        let met = |is_measured| {
+            let (lines, is_ready) = matched(&step, &draft(is_measured));
+            let names =
+                lines.lines().map(|line| line[..14].trim_start_matches(['✗', '-', ' ']).trim().to_owned());
+            (names.collect::<Vec<_>>(), is_ready)
+        };
+        let all = ["logged in", "connected", "opened", "delivered"].map(str::to_owned);
+        assert_eq!(met(true), (all.to_vec(), false));
+        assert_eq!(met(false), (all[..3].to_vec(), false));
+    }
 
     #[test]
     fn words_of_the_command_are_quoted() {
