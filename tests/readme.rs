@@ -1,7 +1,8 @@
 //! The commands of README.md and docs/PROTOCOLS.md run word for word, but for the port, against `throng serve`.
 
 use std::fs;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -45,8 +46,20 @@ fn first_screen_has_installation_command_and_report() {
         let found = first.iter().position(|line| line.starts_with(wanted));
         found.unwrap_or_else(|| panic!("no {wanted:?} in the first {FIRST_LINES} lines"))
     };
-    let order = [at("!["), at("sudo dpkg -i "), at("cargo install "), at("$ throng echo")];
+    let first_commands = [at("$ throng record "), at("$ throng run app.toml "), at("$ throng echo")];
+    let order = [&[at("!["), at("sudo dpkg -i "), at("cargo install ")], &first_commands[..]].concat();
     assert!(order.is_sorted(), "{order:?}");
+}
+
+/// Asserts that a recording begins; it ends with a person's Ctrl-C.
+fn assert_records(line: &str) {
+    let mut command = throng([]);
+    let mut recorder = command.args(line.split(' ')).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(recorder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    assert!(said.starts_with("throng record: http://"), "{said}");
 }
 
 #[test]
@@ -55,7 +68,14 @@ fn commands_run_as_printed() {
     let mut ran = 0;
     for line in page.commands() {
         if line.starts_with("init ") {
+            fs::remove_file(folder.path().join("app.toml")).unwrap();
             init_in(folder.path(), &line);
+            continue;
+        }
+        if line.starts_with("record ") {
+            assert_records(&line.replace("127.0.0.1:9000", &server.address.to_string()));
+            // In the place of what a person would have recorded.
+            init_in(folder.path(), "init --from plain");
             continue;
         }
         let more = if line.contains("--search") { &SHORT_SEARCH[..] } else { &[] };

@@ -154,16 +154,14 @@ fn commands(found: &[Found], trial: Option<&Trial>, access: &AccessArgs) -> Vec<
                 words: format!("throng {} -H 'Cookie: NAME=VALUE'{flags}", typed(&best.url)),
                 purpose: "look again, logged in",
             },
-            Command {
-                words: format!(
-                    "throng record {}{}",
-                    quoted(&origin_of(&best.url)),
-                    access::trust_flags(access.ca.as_deref(), access.insecure)
-                ),
-                purpose: "write app.toml from a session in your browser, with its login",
-            },
+            record(best, access),
         ]),
         _ => commands.extend(load(best, trial, &flags)),
+    }
+    let page = found.iter().find(|found| found.service == Service::Http && found.is_good);
+    // An echo says all that there is to know of its messages.
+    if let Some(page) = page.filter(|_| best.barrier.is_none() && trial != Some(&Trial::Echoes)) {
+        commands.push(record(page, access));
     }
     if best.service == Service::EventStream && trial == Some(&Trial::Connects) {
         commands.push(Command {
@@ -189,21 +187,22 @@ fn commands(found: &[Found], trial: Option<&Trial>, access: &AccessArgs) -> Vec<
         });
     }
     if commands.is_empty() && !best.is_good {
-        commands.push(Command {
-            words: format!(
-                "throng record {}{}",
-                quoted(&origin_of(&best.url)),
-                access::trust_flags(access.ca.as_deref(), access.insecure)
-            ),
-            purpose: "write app.toml from a session in your browser, with its WebSocket",
-        });
+        commands.push(record(best, access));
     }
-    let page = found.iter().find(|found| found.service == Service::Http && found.is_good);
     commands.extend(page.map(|page| Command {
         words: format!("throng http {} -c 50 -d 10s{given}", typed(&page.url)),
         purpose: "load the page: requests per second",
     }));
     commands
+}
+
+/// The command that records a session with what is found here.
+fn record(found: &Found, access: &AccessArgs) -> Command {
+    let trust = access::trust_flags(access.ca.as_deref(), access.insecure);
+    Command {
+        words: format!("throng record {}{trust}", quoted(&origin_of(&found.url))),
+        purpose: "write app.toml from a session in your browser",
+    }
 }
 
 /// The command that loads a WebSocket without a file; `flags`: those that let its clients in.
@@ -300,7 +299,7 @@ mod tests {
         };
         let bare = Found { is_good: false, ..http.clone() };
         let asked = Found { path: "/stream".to_owned(), ..at(Service::Plain, "ws://h:1/stream") };
-        let cases: [(&[Found], Option<&Trial>, &[&str]); 11] = [
+        let cases: [(&[Found], Option<&Trial>, &[&str]); 12] = [
             (
                 &[at(Service::Answer(Some("openai")), "http://h:1/v1/chat/completions")],
                 None,
@@ -322,7 +321,16 @@ mod tests {
             ),
             (&[], None, &[]),
             (std::slice::from_ref(&bare), None, &["throng record http://h:1"]),
-            (std::slice::from_ref(&http), None, &["throng http http://h:1/ -c 50 -d 10s"]),
+            (
+                std::slice::from_ref(&http),
+                None,
+                &["throng record http://h:1", "throng http http://h:1/ -c 50 -d 10s"],
+            ),
+            (
+                &[http.clone(), at(Service::Plain, URL)],
+                Some(&Trial::Echoes),
+                &["throng echo ws://h:1/ --clients 100 -d 10s", "throng http http://h:1/ -c 50 -d 10s"],
+            ),
             (&[moved], None, &["throng https://h/"]),
             (
                 &[at(Service::EventStream, "http://h:1/e")],
@@ -352,6 +360,7 @@ mod tests {
                 &[http.clone(), at(Service::Plain, URL), strict],
                 Some(&refused),
                 &[
+                    "throng record http://h:1",
                     "throng init --from actioncable",
                     "throng run app.toml ws://h:1/cable --clients 50 --origin http://h:1",
                     "throng http http://h:1/ -c 50 -d 10s",
