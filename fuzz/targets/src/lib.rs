@@ -5,6 +5,7 @@
 pub mod custom_client;
 pub mod deflate;
 pub mod event_stream;
+pub mod har;
 pub mod http2_client;
 pub mod http2_server;
 pub mod http_request;

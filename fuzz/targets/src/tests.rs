@@ -33,6 +33,7 @@ replays! {
     custom_client
     deflate
     event_stream
+    har
     http2_client
     http2_server
     http_request
