@@ -136,7 +136,7 @@ fn broken_recordings_write_nothing() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// A password and a PIN are not in the app's file, on the screen, or in what is kept of a run.
+/// A password is not in the app's file, on the screen, or in what is kept of a run.
 #[test]
 fn planted_secrets_stay_in_the_users_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,8 +144,7 @@ fn planted_secrets_stay_in_the_users_file() {
         |kind: &str, text: &str| format!(r#"{{"type":"send","time":{kind},"opcode":1,"data":{text:?}}}"#);
     let heard = |kind: &str, text: &str| said(kind, text).replacen("send", "receive", 1);
     let message = r#"{"type":"broadcast","payload":"good morning"}"#;
-    let messages =
-        [said("1", r#"["login","ada","planted2two2",471147]"#), said("2", message), heard("3", message)];
+    let messages = [said("1", r#"["login","ada","planted2two2"]"#), said("2", message), heard("3", message)];
     let request = r#"{"method":"GET","url":"ws://a/ws"}"#;
     let entry = format!(r#"{{"request":{request},"_webSocketMessages":[{}]}}"#, messages.join(","));
     fs::write(folder.path().join("a.har"), format!(r#"{{"log":{{"entries":[{entry}]}}}}"#)).unwrap();
@@ -160,7 +159,7 @@ fn planted_secrets_stay_in_the_users_file() {
     let kept = kept.into_iter().chain([folder.path().join("app.toml")]).map(|path| fs::read(path).unwrap());
     let shown = [&written, &outcome].map(|outcome| outcome.to_string().into_bytes());
     let places: Vec<Vec<u8>> = kept.chain(shown).collect();
-    for secret in ["planted2", "two2", "471147"] {
+    for secret in ["planted2", "two2"] {
         let has = |place: &[u8]| place.windows(secret.len()).any(|part| part == secret.as_bytes());
         assert!(has(&users), "{secret}");
         assert!(!places.iter().any(|place| has(place)), "{secret}: {written}{outcome}");
