@@ -267,6 +267,8 @@ fn utf8(path: &Path) -> io::Result<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]

@@ -122,6 +122,7 @@ pub fn app(pointer: &str, text: &str) -> DialectOptions {
         echo: Some(Exchange {
             send: say(r#"{"id":"{id}"}"#, Purpose::Measured),
             reply: Some(regex),
+            keep: vec![],
             is_replied: false,
         }),
         errors: vec![Refusal { kind: "fuzz".into(), when: json(JsonScalar::Bare(text.into())) }],

@@ -99,6 +99,14 @@ impl<'a> Booking<'a> {
         self.finish();
     }
 
+    fn wrong_response(&mut self, wrong: &WrongResponse) {
+        // What a stream says in place of events is the reason.
+        if matches!(wrong, WrongResponse::NotStream(_) | WrongResponse::ErrorEvent) {
+            self.ledger.meter.hear(wrong.name(), self.client, self.heard);
+        }
+        self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
+    }
+
     /// Books one event.
     pub(crate) fn handle(&mut self, event: Event) {
         match event {
@@ -160,13 +168,7 @@ impl<'a> Booking<'a> {
             // The same message also comes the way that counts.
             Event::Beside => {}
             Event::Progress { request, progress } => self.progress(request, progress),
-            Event::WrongResponse(wrong) => {
-                // What a stream says in place of events is the reason.
-                if matches!(wrong, WrongResponse::NotStream(_) | WrongResponse::ErrorEvent) {
-                    self.ledger.meter.hear(wrong.name(), self.client, self.heard);
-                }
-                self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
-            }
+            Event::WrongResponse(wrong) => self.wrong_response(&wrong),
             Event::Broken(failure) => {
                 self.ledger.meter.error(failure.name(), self.client, self.now_ns, || failure.to_string());
             }

@@ -121,7 +121,7 @@ pub(crate) fn logging_in(
     };
     let app = AppFile {
         login,
-        echo: Some(Exchange { send, reply: None, is_replied: false }),
+        echo: Some(Exchange { send, reply: None, keep: vec![], is_replied: false }),
         ..AppFile::default()
     };
     let of_dialect = DialectOptions { app: Some(Arc::new(app)), ..DialectOptions::default() };

@@ -286,20 +286,91 @@ mod tests {
         }
     }
 
+    /// What is found, how its trial went, and the commands that follow.
+    type Case<'a> = (&'a [Found], Option<&'a Trial>, &'a [&'a str]);
+
+    fn assert_commands(cases: &[Case<'_>]) {
+        for (found, trial, expected) in cases {
+            assert_eq!(typed(found, *trial), *expected, "{found:?} {trial:?}");
+        }
+    }
+
     #[test]
-    fn commands_follow_from_what_was_found() {
+    fn commands_follow_from_sockets() {
         let refused = Trial::Fails("connect_timeout: 1 s".to_owned());
         let (http, cable) = (at(Service::Http, "http://h:1/"), at(Service::ActionCable, "ws://h:1/cable"));
-        let strict = Found { origin: Some("http://h:1".to_owned()), ..cable.clone() };
+        let strict = Found { origin: Some("http://h:1".to_owned()), ..cable };
         let locked = Found { barrier: Some(Barrier::Login("401".to_owned())), ..at(Service::Plain, URL) };
+        assert_commands(&[
+            (
+                &[at(Service::Plain, URL)],
+                Some(&Trial::Echoes),
+                &["throng echo ws://h:1/ --clients 100 -d 10s"],
+            ),
+            (
+                &[at(Service::Plain, URL)],
+                Some(&Trial::Connects),
+                &[
+                    "throng idle ws://h:1/ --clients 100 -d 10s",
+                    "throng init --from plain",
+                    "throng run app.toml ws://h:1/ --clients 50",
+                ],
+            ),
+            (
+                &[http, at(Service::Plain, URL), strict],
+                Some(&refused),
+                &[
+                    "throng record http://h:1",
+                    "throng init --from actioncable",
+                    "throng run app.toml ws://h:1/cable --clients 50 --origin http://h:1",
+                    "throng http http://h:1/ -c 50 -d 10s",
+                ],
+            ),
+            (
+                &[locked],
+                None,
+                &[
+                    "throng ws://h:1/ -H 'Cookie: NAME=VALUE'",
+                    "throng record http://h:1",
+                    "throng init --from plain",
+                    "throng run app.toml ws://h:1/ --clients 50",
+                ],
+            ),
+        ]);
+        let echo = typed(&[at(Service::Graphql, "ws://h:1/graphql")], Some(&Trial::Echoes));
+        assert_eq!(echo, ["throng echo ws://h:1/graphql --protocol graphql --clients 100 -d 10s"]);
+    }
+
+    #[test]
+    fn commands_follow_from_pages() {
+        let http = at(Service::Http, "http://h:1/");
         let moved = Found {
             barrier: Some(Barrier::Redirect("https://h/".to_owned())),
             is_good: false,
             ..at(Service::Http, "http://h/")
         };
         let bare = Found { is_good: false, ..http.clone() };
+        assert_commands(&[
+            (&[], None, &[]),
+            (std::slice::from_ref(&bare), None, &["throng record http://h:1"]),
+            (
+                std::slice::from_ref(&http),
+                None,
+                &["throng record http://h:1", "throng http http://h:1/ -c 50 -d 10s"],
+            ),
+            (
+                &[http.clone(), at(Service::Plain, URL)],
+                Some(&Trial::Echoes),
+                &["throng echo ws://h:1/ --clients 100 -d 10s", "throng http http://h:1/ -c 50 -d 10s"],
+            ),
+            (&[moved], None, &["throng https://h/"]),
+        ]);
+    }
+
+    #[test]
+    fn commands_follow_from_streams() {
         let asked = Found { path: "/stream".to_owned(), ..at(Service::Plain, "ws://h:1/stream") };
-        let cases: [(&[Found], Option<&Trial>, &[&str]); 12] = [
+        assert_commands(&[
             (
                 &[at(Service::Answer(Some("openai")), "http://h:1/v1/chat/completions")],
                 None,
@@ -319,19 +390,6 @@ mod tests {
                     "throng run app.toml ws://h:1/stream --clients 50",
                 ],
             ),
-            (&[], None, &[]),
-            (std::slice::from_ref(&bare), None, &["throng record http://h:1"]),
-            (
-                std::slice::from_ref(&http),
-                None,
-                &["throng record http://h:1", "throng http http://h:1/ -c 50 -d 10s"],
-            ),
-            (
-                &[http.clone(), at(Service::Plain, URL)],
-                Some(&Trial::Echoes),
-                &["throng echo ws://h:1/ --clients 100 -d 10s", "throng http http://h:1/ -c 50 -d 10s"],
-            ),
-            (&[moved], None, &["throng https://h/"]),
             (
                 &[at(Service::EventStream, "http://h:1/e")],
                 Some(&Trial::Connects),
@@ -342,46 +400,7 @@ mod tests {
                     "throng run app.toml http://h:1/e --clients 50",
                 ],
             ),
-            (
-                &[at(Service::Plain, URL)],
-                Some(&Trial::Echoes),
-                &["throng echo ws://h:1/ --clients 100 -d 10s"],
-            ),
-            (
-                &[at(Service::Plain, URL)],
-                Some(&Trial::Connects),
-                &[
-                    "throng idle ws://h:1/ --clients 100 -d 10s",
-                    "throng init --from plain",
-                    "throng run app.toml ws://h:1/ --clients 50",
-                ],
-            ),
-            (
-                &[http.clone(), at(Service::Plain, URL), strict],
-                Some(&refused),
-                &[
-                    "throng record http://h:1",
-                    "throng init --from actioncable",
-                    "throng run app.toml ws://h:1/cable --clients 50 --origin http://h:1",
-                    "throng http http://h:1/ -c 50 -d 10s",
-                ],
-            ),
-            (
-                &[locked],
-                None,
-                &[
-                    "throng ws://h:1/ -H 'Cookie: NAME=VALUE'",
-                    "throng record http://h:1",
-                    "throng init --from plain",
-                    "throng run app.toml ws://h:1/ --clients 50",
-                ],
-            ),
-        ];
-        for (found, trial, expected) in cases {
-            assert_eq!(typed(found, trial), expected, "{found:?} {trial:?}");
-        }
-        let echo = typed(&[at(Service::Graphql, "ws://h:1/graphql")], Some(&Trial::Echoes));
-        assert_eq!(echo, ["throng echo ws://h:1/graphql --protocol graphql --clients 100 -d 10s"]);
+        ]);
     }
 
     #[test]
