@@ -69,7 +69,7 @@ fn rules_that_take_other_messages_are_silent() {
 
 /// The file's rooms are of five by number, and the rooms that clients join are those of a column.
 #[test]
-fn rooms_joined_by_a_column_are_the_files_fault() {
+fn column_rooms_are_the_files_fault() {
     const FILE: &str = r#"
 data = "teams.csv"
 [room.team]

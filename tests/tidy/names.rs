@@ -11,7 +11,7 @@ use super::{assert_none, read, rust_files};
 const KNOWING: &[&str] = &["stats", "results", "report", "engine", "crew", "store", "suite", "web", "cli"];
 
 /// Names that are words of something else, too: of a URL's scheme, a dialect, a fault, a visit in an app's file.
-const AMBIGUOUS: &[&str] = &["http", "tls", "service", "corrupt", "join", "leave"];
+const AMBIGUOUS: &[&str] = &["http", "tls", "service", "corrupt", "join", "leave", "login"];
 /// Words beside one where it is meant.
 const MEANT_BY: &[&str] = &["scenario", "verb", "figure", "timed", "count"];
 

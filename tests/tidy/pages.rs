@@ -22,8 +22,11 @@ const FOLDERS: [&str; 4] = ["crates/", "tests/", "deploy/", "fuzz/"];
 const WORDS_MAX: &[(&str, usize)] =
     &[("README.md", 1_500), ("METHODOLOGY.md", 7_000), ("ARCHITECTURE.md", 3_500), ("docs/APP.md", 5_200)];
 
-/// The most words of all pages but the logs and the pages of targets and examples.
-const WORDS_TOGETHER_MAX: usize = 53_000;
+/// The list of all sentences, which is made from the code and grows with it.
+const FINDINGS: &str = "docs/FINDINGS.md";
+
+/// The most words of all pages but the logs, that list, and the pages of targets and examples.
+const WORDS_TOGETHER_MAX: usize = 50_550;
 
 /// The most columns of prose. Tables and code cannot be wrapped, nor can a line that is one span of code or one link.
 const COLUMNS_MAX: usize = 100;
@@ -115,7 +118,8 @@ fn main_pages_are_short() {
     let long = WORDS_MAX.iter().map(|(page, max)| (page, count(page), max));
     let long = long.filter(|(_, words, max)| words > *max);
     assert_none("too many words", long.map(|(page, words, max)| format!("{page}: {words}, {max}")).collect());
-    let together: usize = pages().iter().filter(|page| is_main(page)).map(|page| count(page)).sum();
+    let together: usize =
+        pages().iter().filter(|page| is_main(page) && *page != FINDINGS).map(|page| count(page)).sum();
     assert!(together <= WORDS_TOGETHER_MAX, "{together} words together, {WORDS_TOGETHER_MAX} at most");
 }
 

@@ -30,8 +30,10 @@ Faults (--fault CLAUSE,CLAUSE,…; all: throng docs faults):
                        of a --history, messages are not sent again, sent
                        again twice, or swapped with the next
   seed=N               the seed of random choices
-WHICH and WHO: all; 7 (that one, from 0); 99%100 (n % 100 = 99); 1/1000 or 0.1% (at random).
-each:WHICH (not of linger, forget, again, swap) counts each client's messages separately.";
+WHICH and WHO: all; 7 (that one, from 0); 99%100 (n % 100 = 99);
+  1/1000 or 0.1% (at random).
+each:WHICH (not of linger, forget, again, swap) counts each client's messages
+  separately.";
 
 /// The faults in a text.
 ///
@@ -235,7 +237,7 @@ mod tests {
             ("linger=each:7", " reorder"),
             ("swap=each:99%100", " reorder"),
             ("kill=each:7@1", " reorder"),
-            ("delay=5", "delay=5: \"5\""),
+            ("delay=five", "delay=five: \"five\""),
             ("delay=0s", " 0"),
             ("delay=2s..1s", "2s "),
             ("delay=2d", "delay=2d: "),

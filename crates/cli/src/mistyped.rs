@@ -203,7 +203,7 @@ mod tests {
         for line in
             ["throng echo ws://h/ --bogus", "throng calibrate --format json", "throng idle 127.0.0.1:1 x"]
         {
-            assert!(!of(line).contains("--format") && !of(line).contains("--listen"), "{line}");
+            assert!(!of(line).contains("mean --format") && !of(line).contains("mean --listen"), "{line}");
         }
     }
 

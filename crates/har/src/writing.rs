@@ -167,7 +167,7 @@ impl Writing<'_, '_> {
         Some(found.unwrap_or_else(|| self.trace.column(key, &leaf.value)))
     }
 
-    /// Where a frame goes, with a placeholder for a room's number.
+    /// The destination of a frame, with a placeholder for a room's number.
     fn destination(&mut self, message: &Message, value: &str) -> Option<String> {
         let found = with_rooms(value);
         let is_found = found != plain(value);

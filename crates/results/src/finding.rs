@@ -18,6 +18,7 @@ pub use cause::Cause;
 pub(crate) use caveat::agents;
 pub use caveat::{Caveat, Place, RunCaveat};
 pub use loss::Loss;
+pub(crate) use loss::is_total;
 pub use note::Note;
 pub use table::Finding;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::absences::{Absences, Ages};
-use crate::finding::Caveat;
+use crate::finding::{Caveat, is_total};
 use crate::judgement::Found;
 use crate::limit::LimitOutcome;
 use crate::rates::Rates;
@@ -125,8 +125,6 @@ pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 const SECONDS_OF_QUIET: usize = 2;
 /// The shortest wait behind which nothing ordinary comes.
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
-/// The share of what was due in absences whose loss leaves no history to speak of.
-const NO_HISTORY_PERCENT_MIN: u64 = 95;
 
 impl Step {
     /// The figures by which steps are judged, the first that a step has: the first event of a streamed
@@ -414,11 +412,6 @@ impl Step {
         let Interval { low, high } = stats::interval::of_series(&values?, whole)?;
         Some(Interval { low: low.max(0.0), high })
     }
-}
-
-/// Returns whether so much was lost that there is no history: a copy that crossed the end of a connection may come.
-pub(crate) fn is_total(lost: u64, of: u64) -> bool {
-    lost > 0 && 100 * lost >= NO_HISTORY_PERCENT_MIN * of
 }
 
 /// Figures of one kind of messages.

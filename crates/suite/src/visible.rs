@@ -1,4 +1,4 @@
-//! What a sandbox shows of the machine: everything beside what it hides, and which files are secrets.
+//! Views of the machine from a sandbox: everything beside what it hides, and which files are secrets.
 
 use std::fs::{self, DirEntry};
 use std::os::unix::fs::PermissionsExt;

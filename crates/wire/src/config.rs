@@ -225,7 +225,7 @@ impl Config {
         }
     }
 
-    /// What each test of the app's conditions on messages with ids wants, in words: an
+    /// Tests of the app's conditions on messages with ids, each in words: an
     /// [`Unmatched`](crate::Event::Unmatched) message lacks one of them.
     pub fn misses(&self) -> &[String] {
         match &self.app {

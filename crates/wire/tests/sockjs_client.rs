@@ -124,7 +124,7 @@ fn messages_go_in_one_request_at_a_time() {
     let array = two.split("\r\n\r\n").nth(1).unwrap();
     user.events();
     user.handle(0, chunked(&[&format!("a{array}\n")]).as_bytes()).unwrap();
-    let echoes: Vec<_> = user.events();
+    let echoes: Vec<_> = user.events().into_iter().filter(|event| *event != Event::SameFrame).collect();
     for (event, seq) in echoes.iter().zip([2, 3]) {
         assert!(
             matches!(event, Event::Message { role: Role::Echo, stamp: s, .. } if *s == stamp(seq)),

@@ -9,12 +9,14 @@ use wire::people::{Algorithm, Jwt};
 use wire::template::{Names, Purpose, Quoting, Template, placeholders};
 
 use super::file::{self, File, Token};
-use super::publish;
 use super::source::Source;
 use super::stream;
 use crate::exit::Failure;
 use crate::people;
 use crate::secrets::given;
+
+/// The placeholder of a request's body, in its head.
+pub(super) const BODY: &str = "body";
 
 /// The opening request of an app's clients.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -174,13 +176,20 @@ pub(super) fn name_computed(source: &Source<'_>, file: &File, names: &mut Names)
     for (text, has_body) in texts.chain(publish.map(|text| (text, true))) {
         for name in placeholders(text.get_ref()) {
             if names.get(name).is_none() {
-                let known = if has_body { publish::with_body(names) } else { names.clone() };
+                let known = if has_body { with_body(names) } else { names.clone() };
                 let computed = parse(source, text, &format!("{{{name}}}"), &known)?;
                 names.set(name.to_owned(), computed);
             }
         }
     }
     Ok(())
+}
+
+/// The names that the head of a request may use, which may tell of its body.
+pub(super) fn with_body(names: &Names) -> Names {
+    let mut names = names.clone();
+    names.set(BODY, Template::of_body());
+    names
 }
 
 fn is_origin(text: &str) -> bool {

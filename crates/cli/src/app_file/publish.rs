@@ -7,14 +7,11 @@ use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::{self, File, To};
 use super::path::path;
-use super::people::header;
+use super::people::{BODY, header, with_body};
 use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
 use crate::secrets::given;
-
-/// The placeholder of a request's body, in its head.
-const BODY: &str = "body";
 
 /// The publishing of messages, if they are published.
 #[derive(Args, Clone, Debug, Default)]
@@ -111,13 +108,6 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
         expect: publish.expect.as_ref().map(|expect| *expect.get_ref()),
         connections: publish.connections.as_ref().map(|connections| *connections.get_ref()),
     }))
-}
-
-/// The names that the head of a request may use, which may tell of its body.
-pub(super) fn with_body(names: &Names) -> Names {
-    let mut names = names.clone();
-    names.set(BODY, Template::of_body());
-    names
 }
 
 /// Checks that a body stands in a head only as a function of it: itself, it may have any bytes.

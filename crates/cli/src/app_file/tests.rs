@@ -103,7 +103,7 @@ fn mistakes_name_file_line_and_what_was_expected() {
         ("send = \"pong\"", "send = \"{hex:ff}\"", "chat.toml:22:8", "frames = \"binary\""),
         ("{ wait = \"50ms\" }", "{ send = 'x', frame = 'text' }", "chat.toml:7:", "msgpack"),
         ("name = \"chat\"", "frames = { separator = \"\" }", "chat.toml:2:10", "\\u001e"),
-        ("{ wait = \"50ms\" }", "{ wait = \"50\" }", "chat.toml:7:12", "250ms"),
+        ("{ wait = \"50ms\" }", "{ wait = \"fifty\" }", "chat.toml:7:12", "250ms"),
         ("{ wait = \"50ms\" }", "{ wait = \"0s\" }", "chat.toml:7:12", "0"),
         ("{ wait = \"50ms\" }", "{ }", "chat.toml:7:3", "`send`, `expect`"),
         ("{ wait = \"50ms\" }", "{ wait = \"1s\", send = \"x\" }", "chat.toml:7:3", "`send`, `expect`"),

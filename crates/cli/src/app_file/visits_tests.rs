@@ -109,7 +109,7 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     ),
     (GOOD, "join hall", "join hal", "app.toml:3:10", "there is no [room.hal]: expected one of hall, own"),
     (GOOD, "wait 5s..20s", "wait 20s..5s", "app.toml:3:23", "the shorter time first"),
-    (GOOD, "wait 5s..20s", "wait 5", "app.toml:3:23", "a duration"),
+    (GOOD, "wait 5s..20s", "wait five", "app.toml:3:23", "a duration"),
     (GOOD, "wait 5s..20s", "wait 25h", "app.toml:3:23", "at most 24h"),
     (GOOD, "wait 5s..20s", "join hall", "app.toml:3:23", "they are in hall already"),
     (GOOD, "join hall", "leave hall", "app.toml:3:10", "they are not in hall: a round begins outside"),

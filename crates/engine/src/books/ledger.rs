@@ -32,7 +32,7 @@ pub(crate) struct LedgerOptions {
     pub(crate) stall_times: Option<u64>,
     /// The pushes that the app looks for.
     pub(crate) pushes: Option<Pushes>,
-    /// What conditions of the app's file want of messages with ids, in words.
+    /// The wishes of the app's conditions about messages with ids, in words.
     pub(crate) misses: Vec<String>,
     /// True if clients may lose their connections on purpose, and reconnect.
     pub(crate) is_flapping: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Ledger {
     pub(crate) streams: Streams,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
-    /// What conditions of the app's file want of messages with ids, in words.
+    /// The wishes of the app's conditions about messages with ids, in words.
     pub(crate) misses: Vec<String>,
     /// True if clients may leave in the midst of a step: a room, or the server for a while.
     has_leavers: bool,

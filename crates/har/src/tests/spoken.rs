@@ -1,4 +1,4 @@
-//! What is spoken over a plain WebSocket or SockJS, and is no protocol of throng's: STOMP, and the older GraphQL.
+//! Protocols over a plain WebSocket or SockJS that are none of throng's: STOMP, and the older GraphQL.
 
 use serde_json::{Value, json};
 

@@ -7,9 +7,9 @@
 //!    nginx, gunicorn);
 //! 3. whatever descends from these.
 //!
-//! What else the same script or supervisor started is not among them: its CPU and memory may be anything
-//! (AnyCable's gateway has Rails behind it, a development script a bundler beside it). Who wants the sum
-//! names the process that started both.
+//! Others that the same script or supervisor started are not among them: their CPU and memory may be anything
+//! (AnyCable's gateway has Rails behind it, a development script a bundler beside it). The user who wants the
+//! sum names the process that started both.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

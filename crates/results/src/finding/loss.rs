@@ -2,7 +2,9 @@
 
 use super::quantity::{CutPercent, Kinds, Ns, PerS, Span};
 use super::table::findings;
-use crate::step::is_total;
+
+/// The share of what was due in absences whose loss leaves no history to speak of.
+const NO_HISTORY_PERCENT_MIN: u64 = 95;
 
 findings! {
     /// A loss in a step, something wrong or late: it is a fact about the server, and no [`Caveat`](super::Caveat).
@@ -261,4 +263,9 @@ fn lost_them(lost: &Span<'_, u64>, what: &str) -> &'static str {
         (_, 1) => "was lost",
         _ => "were lost",
     }
+}
+
+/// Returns whether so much was lost that there is no history: a copy that crossed the end of a connection may come.
+pub(crate) fn is_total(lost: u64, of: u64) -> bool {
+    lost > 0 && 100 * lost >= NO_HISTORY_PERCENT_MIN * of
 }

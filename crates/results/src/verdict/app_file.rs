@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn leaks_of_rooms_joined_by_a_column_are_the_files() {
+    fn leaks_of_column_rooms_are_the_files() {
         let mut step = Step::default();
         step.counts.leaked = 1;
         assert_eq!(missed(&step), None);

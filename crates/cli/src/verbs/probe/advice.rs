@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// What is found, how its trial went, and the commands that follow.
+    /// Places that are found, how the trial went, and the commands that follow.
     type Case<'a> = (&'a [Found], Option<&'a Trial>, &'a [&'a str]);
 
     fn assert_commands(cases: &[Case<'_>]) {

@@ -119,7 +119,7 @@ impl Roles {
         self.told.iter().find(|told| told.matcher.matches(opened))
     }
 
-    /// What a message which fits no condition lacks of the nearest, by number among the app's
+    /// The test of the nearest condition that a message which fits none fails, by number among the app's
     /// [misses](CompiledApp::misses); `None`: there is no condition.
     fn nearest(&self, opened: &Opened<'_>) -> Option<u16> {
         // From behind: of two that are equally near, the wider one is meant.
@@ -217,7 +217,7 @@ impl CompiledApp {
         &self.written
     }
 
-    /// What each test of a condition on messages with ids wants, in words.
+    /// Tests of conditions on messages with ids, each in words.
     pub(crate) fn misses(&self) -> &[String] {
         &self.misses
     }
