@@ -88,7 +88,7 @@ ack = { json = { "/type" = "broadcastResult" } }
         let url = format!("ws://{}/ws", server.address);
         let mut command =
             throng(["run", "app.toml", &url, "--format", "json", "--no-store", "--no-preflight"]);
-        command.args(["--people", "20", "--rate", "20", "-d", "1s", "--drain-timeout", "1s"]);
+        command.args(["--clients", "20", "--rate", "20", "-d", "1s", "--drain-timeout", "1s"]);
         run(command.current_dir(folder.path()), Duration::from_secs(60))
     };
     let outcome = run_file(FILE);

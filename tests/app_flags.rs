@@ -87,7 +87,7 @@ fn mistakes_name_the_flag_and_what_to_do() {
         (&["run", "--event", "speak", "--protocol", "json"][..], "protocol", "plain"),
         (&["run", "--event", "speak"], "event", "--protocol actioncable"),
         (&["run", "app.toml", "ws://127.0.0.1:9/", "--event", "x"], "event", "app"),
-        (&["run"], "file.missing_required_argument", "<FILE>"),
+        (&["run"], "file.missing_required_argument", "FILE"),
         (&["run", "no.toml"], "file", "no.toml: "),
         (&["broadcast", "--app", "app.toml", "--action", "x"], "app.argument_conflict", "--event"),
         (&["broadcast", "--protocol", "phoenix", "--body", "{}"], "body", "phoenix"),

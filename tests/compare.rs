@@ -148,7 +148,7 @@ fn incomparable_runs_are_said() {
     std::fs::write(&idle, text).unwrap();
     for (arguments, key, named) in [
         (&[file.as_str(), idle.to_str().unwrap()][..], "a", "idle"),
-        (&[&file], "b.missing_required_argument", "<B>"),
+        (&[&file], "b.missing_required_argument", "B"),
         (&[&file, &other, "--fail-if", "p99"], "fail_if", "\"p99\""),
         (&[&file, &other, "--fail-if", "tea slower"], "fail_if", "\"tea\""),
         (&[&other, &format!("{file},{other}")], "a", "other"),

@@ -126,12 +126,12 @@ fn heartbeats_go_to_the_room_that_is_named() {
     let typing =
         "[[heartbeat]]\nroom = \"news\"\nevery = \"100ms\"\nevent = \"typing\"\nsend = '\"{room}\"'\n";
     let Some(app) = start("namespaces", &format!("{NAMESPACES}{typing}")) else { return };
-    let outcome = app.run("run", "/socket.io/", "--people 5 --rate 10 --duration 1s --no-preflight");
+    let outcome = app.run("run", "/socket.io/", "--clients 5 --rate 10 --duration 1s --no-preflight");
     assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
     let [chat, news] = ["typedInChat", "typedInNews"].map(|room| app.counted(room));
     assert!(chat == 0 && (5..200).contains(&news), "{chat} and {news}: {outcome}");
     app.write(&format!("{NAMESPACES}{}", typing.replace("room = \"news\"\n", "")));
-    let outcome = app.run("run", "/socket.io/", "--people 5 --no-preflight");
+    let outcome = app.run("run", "/socket.io/", "--clients 5 --no-preflight");
     assert!(outcome.code == Some(2) && outcome.stderr.contains("`room`"), "{outcome}");
 }
 

@@ -214,11 +214,13 @@ fn parse(words: &[OsString]) -> Cli {
         if is_mistake {
             process::exit(Failure::of_clap(&error, &Cli::command(), &texts).report() as i32);
         }
-        if let Some(text) = texts.get(1).filter(|_| is_help).and_then(|verb| {
-            let is_brief = texts.iter().any(|word| word == "-h");
-            let of = if is_brief { help::brief } else { help::whole };
-            of(&Cli::command(), verb)
-        }) {
+        if let Some(text) =
+            texts.iter().skip(1).find(|word| *word != "help").filter(|_| is_help).and_then(|verb| {
+                let is_brief = texts.iter().any(|word| word == "-h");
+                let of = if is_brief { help::brief } else { help::whole };
+                of(&Cli::command(), verb)
+            })
+        {
             print_help(text);
         }
         // Without colours, which is less than letters that a terminal does not have.

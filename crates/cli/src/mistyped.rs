@@ -59,6 +59,10 @@ pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String
             // clap's own is the flag whose name looks most like it.
             let meant =
                 meant.or_else(|| Some(named(ContextKind::SuggestedArg)).filter(|arg| !arg.is_empty()));
+            let given = named(ContextKind::InvalidArg);
+            if !given.starts_with('-') && meant.is_none() {
+                return format!("{given}: one argument too many for {of}; {all}");
+            }
             let meant = meant.map(|meant| format!("{}; ", did_you_mean(&meant))).unwrap_or_default();
             format!("{flag}: no such flag of {of}; {meant}{all}")
         }
@@ -199,6 +203,8 @@ mod tests {
             let text = of(line);
             assert!(text.contains(meant) && text.ends_with(&format!("{verb} --help")), "{line}: {text}");
         }
+        let surplus = of("throng echo ws://a/ ws://b/?x=1");
+        assert!(surplus.starts_with("ws://b/?x=1: one argument too many"), "{surplus}");
         // What no verb means has clap's own tip at most.
         for line in
             ["throng echo ws://h/ --bogus", "throng calibrate --format json", "throng idle 127.0.0.1:1 x"]

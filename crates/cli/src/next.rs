@@ -293,11 +293,14 @@ fn is_hopeless(run: &Run) -> bool {
     has_ended(run) || matches!(cause(run), Some(Cause::ServerTookNone { .. })) || is_misunderstood(run)
 }
 
-/// Returns whether clients were ready, and the server answered none of their messages, or in a way that the app's file
-/// does not recognise.
+/// Returns whether clients were ready, and the server never answered a message of theirs, or in a way that the app's
+/// file does not recognise.
 fn is_misunderstood(run: &Run) -> bool {
-    let is_unmatched = matches!(cause(run), Some(Cause::FileUnmatched { .. }));
-    run.scenario.facts().has_dialects && (is_unmatched || failed(run).is_some_and(Step::is_unanswered))
+    let is_of_file = cause(run).is_some_and(|cause| cause.lost_besides_file().is_some());
+    let has_answered = run.steps.iter().any(|step| step.came() > 0);
+    let is_silent = |step: &Step| step.is_unanswered() && step.unpublished().is_none();
+    let is_silent = !has_answered && failed(run).is_some_and(is_silent);
+    run.scenario.facts().has_dialects && (is_of_file || is_silent)
 }
 
 /// A server answers only the messages that it knows.
@@ -482,13 +485,13 @@ fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         _ => None,
     })?;
     let took_s = step.duration_ns as f64 / 1e9;
-    let seconds = if samples < SAMPLES_MIN && took_s < DURATION_S {
-        DURATION_S
+    let (seconds, what) = if samples < SAMPLES_MIN && 2.0 * took_s <= DURATION_S {
+        (DURATION_S, "measure for the usual 10 s, to see how long is enough:")
     } else {
-        (took_s * needed as f64 / samples.max(1) as f64 * 1.2).ceil()
+        let seconds = (took_s * needed as f64 / samples.max(1) as f64 * 1.2).ceil();
+        (seconds, "measure for long enough to trust the percentiles:")
     };
     let line = Line::of(run).filter(|_| seconds <= DURATION_S_MAX)?;
-    let what = "measure for long enough to trust the percentiles:";
     Some(for_seconds(line, step, seconds)?.to("take_more_samples", what))
 }
 

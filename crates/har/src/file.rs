@@ -121,9 +121,19 @@ fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Pair>, D::E
     Ok(headers)
 }
 
-/// Reads messages, one more than are kept, so that it is seen that some are left out.
+/// Messages, one more than are kept, so that it is seen that some are left out.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Frames(#[serde(deserialize_with = "list_of_frames")] Vec<Frame>);
+
+fn list_of_frames<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Frame>, D::Error> {
+    deserializer.deserialize_any(Bounded(FRAMES_MAX + 1, PhantomData))
+}
+
+/// Reads the messages of a WebSocket; a request has none, or null in their place.
 fn frames<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Frame>>, D::Error> {
-    deserializer.deserialize_any(Bounded(FRAMES_MAX + 1, PhantomData)).map(Some)
+    let frames = Option::<Frames>::deserialize(deserializer)?;
+    Ok(frames.map(|frames| frames.0))
 }
 
 /// A request with its answer, or a WebSocket.

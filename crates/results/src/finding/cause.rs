@@ -435,7 +435,7 @@ findings! {
 
 impl Cause {
     /// Messages lost besides those that the app's file did not recognise; `None`: the file has no part in it.
-    pub(crate) fn lost_besides_file(&self) -> Option<u64> {
+    pub fn lost_besides_file(&self) -> Option<u64> {
         match self {
             Cause::FileUnmatched { lost, .. } | Cause::FileTook { lost, .. } => Some(*lost),
             Cause::FileRooms { .. } => Some(0),
