@@ -59,13 +59,10 @@ impl Audience {
         let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
         // Cut off, and never received: the bytes may have died with the connection, so nothing can be held
         // against the server. One copy proves the opposite.
-        // So is a publication that the application refused, where the copies of absent clients are asked for:
-        // it is among the failed requests, and nothing to send again.
-        let has_absences = books.iter().any(|settled| !settled.absences.is_empty());
+        // So is a publication that the application refused: it is among the failed requests, and nothing to
+        // send again.
         let unheard: HashSet<Name> = all_sent(books)
-            .filter(|(name, sent)| {
-                (sent.is_cut_off || has_absences && sent.is_refused) && !arrived.contains_key(name)
-            })
+            .filter(|(name, sent)| (sent.is_cut_off || sent.is_refused) && !arrived.contains_key(name))
             .map(|(name, _)| name)
             .collect();
         let room_index = RoomIndex::of(people, books);
@@ -266,7 +263,7 @@ mod tests {
                 Audience::of(&together(2, 1), std::slice::from_ref(settled), 1_000, Ending::Complete);
             (audience.due.copies, audience.away.due, audience.unheard_ns.len())
         };
-        assert_eq!(due(&settled), (2 + 2 + 1 + 1, 0, 0), "without absences, its copies are missing");
+        assert_eq!(due(&settled), (2 + 1 + 1, 0, 0), "but for the one that nobody got");
         settled.absences.push(engine::Absence {
             client: 1,
             from_ns: 250,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use engine::{Abandoned, Delta, Held, RoleDelta, Settled};
 use load::{Load, RoleKind, RoomKind, Rooms, StepOrder, Until, Workload};
-use results::{Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
+use results::{JOINED_BY_COLUMN, Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
 use stats::errors::ErrorKind;
 use stats::{Counts, Figures, Histogram};
 
@@ -343,7 +343,7 @@ impl Merge {
             let at_ns = self.go_ns.saturating_sub(self.epoch_ns);
             let (count, first_ns, last_ns, local) = (counts.leaked, at_ns, at_ns, false);
             let leaked = ErrorKind { count, first_ns, last_ns, example: joined_by, local };
-            totals.errors.add_kind("joined_by_column", leaked);
+            totals.errors.add_kind(JOINED_BY_COLUMN, leaked);
         }
         for at_ns in unheard_ns {
             totals.errors.add("cut_off", at_ns.saturating_sub(self.epoch_ns), CUT_OFF);

@@ -36,6 +36,9 @@ pub(crate) struct Publishers {
 struct Publisher {
     /// Messages without an answer, oldest first.
     under_way: VecDeque<Stamp>,
+    /// Messages whose answers ended with the connection, until it stands again: an application that is gone may
+    /// never have had them.
+    lost: Vec<Stamp>,
     /// When it last began to connect.
     tried_ns: u64,
     /// The time since which it connects again after the application had closed it behind an answer.
@@ -56,6 +59,7 @@ impl Publishers {
         self.down_ns = None;
         for publisher in &mut self.all {
             publisher.under_way.clear();
+            publisher.lost.clear();
         }
         let count = self.all.len() as u32;
         for index in self.clients.start_step(order, count, now_ns) {
@@ -169,6 +173,10 @@ impl Publishers {
                 false
             }
         };
+        if self.clients.is_usable(index) {
+            // The application is there: what it did not answer is its own.
+            self.all[index as usize].lost.clear();
+        }
         while self.clients.is_usable(index)
             && let Some(stamp) = self.waiting.pop_front()
         {
@@ -237,11 +245,18 @@ impl Publishers {
 
     /// Handles the loss of a connection, and with it of every answer that it owed.
     fn lose(&mut self, index: u32, cause: Cause, users: &mut Clients, now_ns: u64) {
+        let has_stood = self.clients.is_usable(index);
         self.clients.lose(index, cause, now_ns);
         self.hand_over(index, users, now_ns);
-        let under_way = std::mem::take(&mut self.all[index as usize].under_way);
-        for stamp in under_way {
-            users.book_cut_off(stamp, now_ns);
+        let publisher = &mut self.all[index as usize];
+        for stamp in std::mem::take(&mut publisher.under_way) {
+            publisher.lost.push(stamp);
+            users.book_unpublished(stamp, now_ns);
+        }
+        if !has_stood {
+            for stamp in self.all.iter_mut().flat_map(|publisher| publisher.lost.drain(..)) {
+                users.book_cut_off(stamp);
+            }
         }
         self.give_up_without_hope(users, now_ns);
     }
@@ -269,6 +284,9 @@ impl Publishers {
                 Relayed::RequestOutcome(stamp, outcome) => {
                     if matches!(outcome, RequestOutcome::Dropped | RequestOutcome::Failed(_)) {
                         self.forget(index, stamp);
+                    }
+                    if matches!(outcome, RequestOutcome::Dropped) {
+                        self.all[index as usize].lost.push(stamp);
                     }
                     users.book_request_outcome(stamp, outcome, now_ns);
                 }

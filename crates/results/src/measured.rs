@@ -103,7 +103,7 @@ impl Step {
     /// above 100%.
     pub(crate) fn counted(&self, counted: Counted) -> (u64, u64) {
         let (count, whole) = match counted {
-            Counted::Errors => (self.errors.total(), occasions(self)),
+            Counted::Errors => (self.errors.total() - self.of_file(), occasions(self)),
             Counted::Count(count) => {
                 (*self.counts.get(count), count.facts().share_of.map_or(0, |whole| all_of(whole, self)))
             }

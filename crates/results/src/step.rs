@@ -22,6 +22,8 @@ const ANSWERS: &str = "http_";
 /// The prefix of kinds of errors that are messages which a rule of the app's file took for something else;
 /// `wire::Rule` names them.
 const TAKEN: &str = "taken_by_";
+/// The kind of errors that are leaks between rooms which the app's file confuses.
+pub const JOINED_BY_COLUMN: &str = "joined_by_column";
 /// The kind of error of a handshake that an answer of HTTP refused: the client gets no connection by it, and
 /// no wrong answer.
 pub(crate) const HTTP_STATUS: &str = "http_status";
@@ -147,6 +149,12 @@ impl Step {
     /// Messages that did not come: copies or answers.
     pub(crate) fn lacking(&self) -> u64 {
         self.counts.missing.max(self.counts.unacknowledged)
+    }
+
+    /// Messages among the errors that the app's file mistakes, and the server does not.
+    pub(crate) fn of_file(&self) -> u64 {
+        let is_of_file = |kind: &str| is_taken(kind) || kind == JOINED_BY_COLUMN;
+        self.errors.iter().filter(|(kind, _)| is_of_file(kind)).map(|(_, error)| error.count).sum()
     }
 
     /// Counts as errors the messages that a rule of the app's file took for something else, where about as

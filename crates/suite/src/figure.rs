@@ -107,7 +107,8 @@ impl Figure {
             Of::SafeRatePerCore => {
                 let level = best(&run.verdict.levels)?;
                 let is_it = |step: &&Step| {
-                    step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s
+                    let is_of_level = step.clients == level.clients;
+                    is_of_level && step.rates.asked_per_s == level.safe_per_s && step.has_passed()
                 };
                 let server = run.steps.iter().find(is_it)?.server.as_ref()?;
                 let cores = server.cpu_percent_mean.filter(|percent| *percent > 0.0)? / 100.0;

@@ -353,10 +353,8 @@ pub enum Event {
     },
     /// A message with one of our marks that a rule of the user's own app takes for something else.
     Taken {
-        /// The run that it was sent in.
-        run: u16,
-        /// When it was sent.
-        sent_ns: u64,
+        /// The mark.
+        stamp: Stamp,
         /// The rule.
         rule: Rule,
     },

@@ -201,7 +201,7 @@ fn every_message_is_what_the_conditions_say() {
     let with_id = |kind: &str| format!(r#"{{"from":{{"type":"x"}},"id":"{id}","type":"{kind}"}}"#);
     let message = |role| Some(Event::Message { role, stamp: stamp(9), bytes: 0 });
     // With one of our marks, it may be what is missing elsewhere.
-    let taken = |rule| Some(Event::Taken { run: stamp(9).run, sent_ns: stamp(9).sent_ns(), rule });
+    let taken = |rule| Some(Event::Taken { stamp: stamp(9), rule });
     let denied = Event::Rejected(wire::Rejection::Named("rejected_login"));
     for (text, expected, answered) in [
         (with_id("answer"), message(Role::Echo), false),

@@ -76,6 +76,8 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 
 /// The column that a room is joined by, where its join does not name the room itself.
 fn joined_by(room: &file::Room) -> Option<String> {
+    // Rooms of one, and one room of all, need no name that is shared.
+    room.size.as_ref().filter(|size| *size.get_ref() > 1)?;
     let file::Join { topic, channel, namespace, params, send, .. } = room.join.as_ref()?.get_ref();
     let texts =
         [topic, channel, namespace, params, send].into_iter().flatten().map(|text| text.get_ref().as_str());

@@ -33,6 +33,8 @@ pub(crate) struct Booking<'a> {
     latency_run: LatencyRun,
     /// True if the message in hand came in the same frame as the one before.
     is_in_same_frame: bool,
+    /// One that is counted as received has come in the frame.
+    has_received_in_frame: bool,
 }
 
 /// Consecutive answers that took equally long, because they came in one read and their messages went out in
@@ -61,6 +63,7 @@ impl<'a> Booking<'a> {
             end: None,
             latency_run: LatencyRun::default(),
             is_in_same_frame: false,
+            has_received_in_frame: false,
         }
     }
 
@@ -113,6 +116,7 @@ impl<'a> Booking<'a> {
             // A client that has said goodbye waits for nothing.
             Event::Message { .. } | Event::Series { .. } if self.record.state == State::Closing => {}
             Event::Message { role, stamp, bytes } => {
+                self.has_received_in_frame &= self.is_in_same_frame;
                 self.message(role, stamp, bytes);
                 self.is_in_same_frame = false;
             }
@@ -143,7 +147,10 @@ impl<'a> Booking<'a> {
             Event::Unmatched { run, sent_ns, .. } if run != self.ledger.run => {
                 self.handle_other_run(sent_ns);
             }
-            Event::Taken { run, .. } if run != self.ledger.run => {}
+            Event::Taken { stamp, .. } if stamp.run != self.ledger.run => {}
+            // A broadcast's own sender is told in ways that are no copy: what the others lack is not that.
+            Event::Taken { stamp, .. }
+                if self.ledger.workload == Workload::Broadcast && self.is_own(stamp) => {}
             Event::Corrupt { .. } => {
                 self.ledger.meter.counts.corrupt += 1;
                 self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
@@ -532,9 +539,11 @@ impl<'a> Booking<'a> {
         let messages = u64::from(messages);
         self.ledger.meter.received_bytes += messages * u64::from(bytes);
         self.ledger.count_all(Count::Received, kind, self.client, messages);
-        if self.is_in_same_frame {
+        // Behind an acknowledgement, it is the first of its frame that is received.
+        if self.is_in_same_frame && self.has_received_in_frame {
             self.ledger.count_all(Count::Batched, kind, self.client, messages);
         }
+        self.has_received_in_frame = true;
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if self.is_after_window() {
             self.ledger.meter.tail.received += messages;

@@ -435,7 +435,6 @@ impl Ledger {
     /// Books that a request will have no answer, because its connection broke and it may not be sent again.
     fn handle_dropped(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         record.dropped += 1;
-        self.note_cut_off(stamp);
         // Before its answer is closed, which says whether its first event is in the account already.
         self.handle_unanswerable(client, record, stamp, now_ns);
         if !self.handle_broken_off(client, stamp.seq, now_ns) {

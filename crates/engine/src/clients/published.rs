@@ -76,10 +76,9 @@ impl Clients {
         self.book_unpublished(stamp, now_ns);
     }
 
-    /// Books a client's message whose connection ended before its answer: its outcome will never be known.
-    pub(crate) fn book_cut_off(&mut self, stamp: Stamp, now_ns: u64) {
+    /// Books that the application was gone after it had been sent a client's message, and before its answer.
+    pub(crate) fn book_cut_off(&mut self, stamp: Stamp) {
         self.ledger.note_cut_off(stamp);
-        self.book_unpublished(stamp, now_ns);
     }
 
     /// Books a client's message that was not taken, or whose outcome will never be known.

@@ -84,13 +84,14 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     })
 }
 
-/// The resource that gave out at the lowest rate of a level that broke a limit, if it was not the server.
+/// The resource that gave out at the lowest rate of a level that broke a limit, if it was the server at none of
+/// its tries.
 fn gave_out(run: &Run, level: &Level) -> Option<String> {
-    let overload = run.steps.iter().find(|step| {
+    let tries = run.steps.iter().filter(|step| {
         let is_of_level = step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s;
         is_of_level && level.overload_per_s.is_some() && !step.has_passed()
-    })?;
-    beyond(overload)
+    });
+    tries.map(beyond).collect::<Option<Vec<_>>>()?.into_iter().next()
 }
 
 /// Why the server may hold more than what was held before a step that broke limits; `None`: the server broke them.

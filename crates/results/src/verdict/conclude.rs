@@ -71,7 +71,10 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     };
     // In a sweep, a lighter number of clients breaks at some rate, too: that is no weaker point of the
     // server.
-    if let Some(overload) = broken().find(is_overload) {
+    // Where it was asked twice, one try may have been disturbed.
+    let is_disturbed =
+        |step: &&Step| step.bottleneck.as_ref().is_none_or(|found| found.bottleneck != Bottleneck::Server);
+    if let Some(overload) = broken().filter(is_overload).min_by_key(is_disturbed) {
         return Some(overload);
     }
     let found = verdict.capacity.filter(|capacity| capacity.doubt().is_none());

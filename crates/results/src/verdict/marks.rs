@@ -9,6 +9,8 @@ use crate::step::Step;
 
 /// A larger share of the median delivery that clocks may be apart is said.
 const CLOCK_SHARE_MAX: f64 = 0.1;
+/// How far a push's clock is ahead at most that says nothing: many servers tell whole milliseconds, rounded.
+const PUSH_LEAD_NS_MIN: u64 = 1_000_000;
 /// The kind of error that counts messages of another run.
 const OTHER_RUN: &str = "other_run";
 /// The generator fell behind its schedule where that is more, and more than this share of the longest rtt.
@@ -103,5 +105,6 @@ fn clocks_apart(step: &Step) -> Option<Caveat> {
 fn pushes_ahead(step: &Step) -> Option<Caveat> {
     let (age, ahead) = (&step.figures.push_age, &step.figures.push_ahead);
     let of = age.count() + ahead.count();
-    (!ahead.is_empty()).then(|| Caveat::PushClock { ahead: ahead.count(), of, lead: Ns(ahead.max_ns()) })
+    let shows = ahead.max_ns() >= PUSH_LEAD_NS_MIN;
+    shows.then(|| Caveat::PushClock { ahead: ahead.count(), of, lead: Ns(ahead.max_ns()) })
 }

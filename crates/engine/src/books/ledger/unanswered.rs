@@ -28,8 +28,11 @@ impl Ledger {
         record.unacknowledged = record.unacknowledged.saturating_sub(owed);
     }
 
-    /// Marks a broadcast that the application refused.
+    /// Marks a broadcast that the application refused, where clients come and go.
     pub(crate) fn handle_refused(&mut self, stamp: Stamp) {
+        if !self.are_spoken_for || !self.step.is_flapping() {
+            return;
+        }
         let number = self.step.number(stamp.seq);
         if let Some(sent) = number.and_then(|number| self.step.sent.get_mut(number as usize)) {
             sent.times.is_refused = true;

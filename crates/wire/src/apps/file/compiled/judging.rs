@@ -326,5 +326,5 @@ fn tell(event: Event, stamp: Stamp, on: &mut impl FnMut(Event)) {
 }
 
 fn taken(stamp: Stamp, rule: Rule) -> Event {
-    Event::Taken { run: stamp.run, sent_ns: stamp.sent_ns(), rule }
+    Event::Taken { stamp, rule }
 }
