@@ -40,6 +40,7 @@ try 'find its guard', sub { guards() };
 try 'read shared memory', sub { reads("/dev/shm/$name") };
 try 'attach a segment', sub { defined shmget($number, 16, 0) };
 try 'find a key of the session', sub { my ($type, $of) = ("user\0", "$name\0"); syscall($keyctl, 10, -3, $type, $of, 0) >= 0 };
+try 'find a key of the user', sub { my ($type, $of) = ("user\0", "$name\0"); syscall($keyctl, 10, -4, $type, $of, 0) >= 0 };
 try 'read credentials', sub { reads("$user/cargo/credentials.toml") };
 try 'read the cache beside', sub { reads("$user/cargo/config.toml") };
 try 'read passwords', sub { reads('/etc/shadow') };
@@ -52,16 +53,19 @@ try 'reach a socket with a path', sub { connects(PF_UNIX, pack_sockaddr_un($sock
 try 'reach the network', sub { connects(PF_INET, pack_sockaddr_in($port, INADDR_LOOPBACK)) };
 "#;
 
-/// A program that has a segment of shared memory and a key of the session while it runs its arguments.
+/// A program that has a segment of shared memory and a key of the session and of the user while it runs its
+/// arguments.
 const WITH_MEMORY: &str = r#"
 use POSIX ();
 my $number = shift;
 my ($add, $keyctl) = (POSIX::uname())[4] eq 'aarch64' ? (217, 219) : (248, 250);
 my ($type, $name, $key) = ("user\0", "throng-$number\0", "secret");
 syscall($keyctl, 1, 0) >= 0 && syscall($add, $type, $name, $key, 6, -3) >= 0 or die "no key: $!";
+(my $of_user = syscall($add, $type, $name, $key, 6, -4)) >= 0 or die "no key of the user: $!";
 defined(my $segment = shmget($number, 16, 01600)) or die "no segment: $!";
 my $ended = system(@ARGV);
 shmctl($segment, 0, 0);
+syscall($keyctl, 9, $of_user, -4);
 exit($ended >> 8);
 "#;
 
@@ -164,6 +168,8 @@ impl Session {
             ("read shared memory", false),
             ("attach a segment", is_bare),
             ("find a key of the session", false),
+            // A user namespace has a user keyring of its own; root needs none to mount.
+            ("find a key of the user", is_root || is_bare),
             ("read credentials", false),
             ("read the cache beside", true),
             ("read passwords", has_packages && is_root),

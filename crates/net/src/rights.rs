@@ -70,6 +70,11 @@ pub fn disinherit() -> io::Result<()> {
         Err(error) if [Some(Errno::NOSYS), Some(Errno::PERM)].contains(&Errno::from_io_error(&error)) => {
             Ok(())
         }
+        // Going on would leave the session's keys to what it starts.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::DQUOT) => Err(io::Error::new(
+            error.kind(),
+            "the user's quota of keys is used up (/proc/key-users): raise kernel.keys.maxkeys",
+        )),
         joined => joined,
     }
 }
