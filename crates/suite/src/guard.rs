@@ -1,7 +1,7 @@
 //! A process between throng and a program that it starts, so that nothing of the program outlives its use.
 //!
 //! ```text
-//! throng --brief, one line--> guard --starts, in a process group of its own--> program and its descendants
+//! throng --brief, one line--> guard --starts, in a session of its own--> program and its descendants
 //! throng <--started, ended--- guard
 //! ```
 //!
@@ -151,6 +151,8 @@ impl Guarded {
     /// # Errors
     /// The guard or the program cannot be started.
     pub(crate) fn start(mut guard: Command, brief: &Brief) -> Result<Guarded, NotStarted> {
+        // Before the guard starts, which would wait for it: a path may have a name that is not UTF-8.
+        let line = serde_json::to_string(brief).map_err(io::Error::from)?;
         // Ctrl-C is for throng, which then ends the program in order.
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut guard = guard.spawn()?;
@@ -159,7 +161,6 @@ impl Guarded {
         let words = listen(guard.stdout.take().expect("piped"));
         let grace = brief.grace + LEFT_BEHIND + LAST_WORD_MAX;
         let mut guarded = Guarded { guard, stdin: None, words, end: None, grace, pid: 0 };
-        let line = serde_json::to_string(brief).expect("the brief is plain data");
         stdin.write_all(format!("{line}\n").as_bytes())?;
         guarded.stdin = Some(stdin);
         match guarded.hear(START_MAX) {

@@ -217,9 +217,9 @@ impl Tools {
     }
 }
 
-/// The absolute paths of a variable.
+/// The absolute paths of a variable that can be told to the guard: those in UTF-8.
 fn folders_of(value: &OsStr) -> impl Iterator<Item = PathBuf> {
-    env::split_paths(value).filter(|path| path.is_absolute())
+    env::split_paths(value).filter(|path| path.is_absolute() && path.to_str().is_some())
 }
 
 /// Returns whether a path leads to the home or to a folder above it: to read that is to read the whole home.

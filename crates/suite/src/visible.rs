@@ -9,21 +9,29 @@ const DEPTH_MAX: u32 = 3;
 /// The right of everybody else to read (inode(7)).
 const READ_BY_OTHERS: u32 = 0o004;
 
-/// All files and folders below `root` that are not hidden and in which nothing hidden is, as few as there can be.
+/// All files and folders below `root` that are not hidden and in which nothing hidden is, as few as there can
+/// be, and `root` itself if nothing in it is hidden. Names that are not UTF-8 are left out.
 pub(crate) fn places_beside(root: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let mut places = Vec::new();
     // What leads to them is followed, so they have to be what it leads to: some systems have a link at /home.
     let hidden: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let has_hidden = |folder: &Path| hidden.iter().any(|hidden| hidden.starts_with(folder));
+    // A folder as a whole can be listed, and shows what is made in it later; its links lead out of it.
+    if root.is_dir() && root.canonicalize().is_ok_and(|real| !has_hidden(&real)) {
+        places.push(root.to_owned());
+    }
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         // What this user may not list, the programs that he starts cannot see either.
         for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
             // A link gives what it leads to.
             let Ok(real) = path.canonicalize() else { continue };
-            if hidden.iter().any(|hidden| real.starts_with(hidden)) {
+            // The guard is told of places in JSON, which has no such names.
+            let is_told = path.to_str().is_some();
+            if !is_told || hidden.iter().any(|hidden| real.starts_with(hidden)) {
                 continue;
             }
-            if !hidden.iter().any(|hidden| hidden.starts_with(&real)) {
+            if !has_hidden(&real) {
                 places.push(path);
             } else if real == path {
                 folders.push(path);
@@ -68,7 +76,9 @@ fn is_private(entry: &DirEntry) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
     use std::fs::Permissions;
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -84,6 +94,25 @@ mod tests {
         symlink(&homes, &link).unwrap();
         let places = places_beside(Path::new("/"), &[link]);
         assert!(places.contains(&beside) && !places.iter().any(|place| homes.starts_with(place)));
+    }
+
+    #[test]
+    fn folders_without_secrets_are_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(places_beside(folder.path(), &[]), [folder.path()]);
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(places_beside(&file, &[]).is_empty(), "it may be private");
+    }
+
+    #[test]
+    fn names_other_than_utf8_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let [key, cert] = ["key", "cert"].map(|name| folder.path().join(name));
+        for file in [&key, &cert, &folder.path().join(OsStr::from_bytes(b"caf\xe9"))] {
+            fs::write(file, "").unwrap();
+        }
+        assert_eq!(places_beside(folder.path(), &[key]), [cert]);
     }
 
     #[test]
