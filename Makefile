@@ -125,7 +125,7 @@ bench-fleet:
 fuzz-check:
 	fuzz/run.py --same 5
 
-# An hour of CPU for each: half a working day on two CPUs; one that was interrupted goes on. FUZZ_SECONDS=600 is shorter;
+# An hour of CPU for each: a working day on two CPUs; one that was interrupted goes on. FUZZ_SECONDS=600 is shorter;
 # TARGETS=ws_client runs that one.
 FUZZ_SECONDS ?= 3600
 fuzz:

@@ -6,13 +6,15 @@ usage: fuzz/run.py [--same | --total] SECONDS [TARGET...]
 
 What cargo-fuzz does beside this needs a nightly compiler: the address sanitizer, which code without `unsafe` has no use
 for. libfuzzer-sys brings libFuzzer itself, and rustc's own flags have the code count its branches. Each target starts
-from the inputs kept in corpus/TARGET and leaves what it learns in target/corpus/TARGET; an input that fails is left in
-artifacts/TARGET, and is to become a unit test. --keep makes corpus/TARGET anew of the fewest inputs that were learnt
-and see every branch that all of them see. With --same, nothing that was learnt is used and the seed is the same each
-time, so that what fails is a change's fault and not chance's. With --total, SECONDS count from a target's first run
-on: target/ledger/TARGET.json has those that are done, and one that was interrupted goes on. Remove it to begin anew.
+from the inputs kept in corpus/TARGET and leaves what it learns in target/fuzz/corpus/TARGET; an input that fails is
+left in artifacts/TARGET, and is to become a unit test. --keep makes corpus/TARGET anew of the fewest inputs that were
+learnt and see every branch that all of them see. With --same, nothing that was learnt is used and the seed is the same
+each time, so that what fails is a change's fault and not chance's. With --total, SECONDS count from a target's first
+run on: target/fuzz/ledger/TARGET.json has those that are done, and one that was interrupted goes on. It begins anew
+with other code, or without that file. CARGO_TARGET_DIR is the target of these paths, if it is set.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -107,12 +109,17 @@ def go_on(program, seconds):
     """Runs a target until its ledger has these seconds; what the ledger has then."""
     path = ledger(program.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    total = json.loads(path.read_text()) if path.exists() else {"seconds": 0, "inputs": 0, "branches": 0}
+    # What was done with other code says nothing of this.
+    begun = {"program": hashlib.sha256(program.read_bytes()).hexdigest(), "seconds": 0, "inputs": 0, "branches": 0}
+    total = json.loads(path.read_text()) if path.exists() else begun
+    if total.get("program") != begun["program"]:
+        total = begun
     while total["seconds"] < seconds:
-        # Counted as they were asked for: what a start takes beside that is no fuzzing.
+        # Counted as asked for; libFuzzer's own count has the reading of the corpus in it, once a slice.
         piece = min(SLICE_SECONDS, seconds - total["seconds"])
         done = run(program, piece, False)
         total = {
+            "program": begun["program"],
             "seconds": total["seconds"] + piece,
             "inputs": total["inputs"] + done["inputs"],
             "branches": max(total["branches"], done["branches"]),
@@ -162,8 +169,12 @@ def main():
     programs, well = build(), True
     if wanted == "--keep":
         for name in chosen or names:
-            keep(programs / name)
-        return
+            try:
+                keep(programs / name)
+            except Failed as failure:
+                print(f"fuzz: {failure}", flush=True)
+                well = False
+        sys.exit(0 if well else 1)
 
     def fuzz(name):
         seconds = int(wanted)

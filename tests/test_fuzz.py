@@ -1,11 +1,16 @@
 """python3 -m unittest discover -s tests"""
 
+import contextlib
+import hashlib
 import importlib.util
+import io
 import json
 import os
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 # libFuzzer, as far as fuzz/run.py hears of it: an input is a branch. The merge takes all of the first directory but
 # for as many as LOST says.
@@ -43,8 +48,15 @@ class Fuzz(unittest.TestCase):
         self.fuzz.go_on(self.program, 70)
         total = self.fuzz.go_on(self.program, 200)
         self.assertEqual(self.times(), [60, 10, 60, 60, 10])
-        self.assertEqual(total, {"seconds": 200, "inputs": 50, "branches": 5})
+        program = hashlib.sha256(LIBFUZZER.encode()).hexdigest()
+        self.assertEqual(total, {"program": program, "seconds": 200, "inputs": 50, "branches": 5})
         self.assertEqual(json.loads((self.folder / "target/ledger/pieces.json").read_text()), total)
+
+    def test_other_code_begins_anew(self):
+        self.fuzz.go_on(self.program, 60)
+        self.program.write_text(LIBFUZZER + "# changed\n")
+        total = self.fuzz.go_on(self.program, 60)
+        self.assertEqual((self.times(), total["seconds"], total["inputs"]), ([60, 60], 60, 10))
 
     def test_failed_seconds_do_not_count(self):
         self.fuzz.go_on(self.program, 30)
@@ -67,6 +79,21 @@ class Fuzz(unittest.TestCase):
         os.remove(f"{self.program}.lossy")
         self.fuzz.keep(self.program)
         self.assertEqual(sorted(os.listdir(kept)), ["a", "b"])
+
+    def test_lost_branches_hold_up_no_other(self):
+        (self.folder / "fuzz_targets").mkdir()
+        for name in ["a", "b"]:
+            (self.folder / f"fuzz_targets/{name}.rs").touch()
+        said = io.StringIO()
+        keep = mock.Mock(side_effect=[self.fuzz.Failed("a: lost"), None])
+        with (
+            mock.patch.multiple(self.fuzz, build=lambda: self.folder, keep=keep),
+            mock.patch.object(sys, "argv", ["run.py", "--keep", "a", "b"]),
+            contextlib.redirect_stdout(said),
+            self.assertRaises(SystemExit) as ended,
+        ):
+            self.fuzz.main()
+        self.assertEqual((ended.exception.code, said.getvalue(), keep.call_count), (1, "fuzz: a: lost\n", 2))
 
 
 if __name__ == "__main__":
