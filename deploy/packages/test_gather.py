@@ -83,6 +83,8 @@ class Gather(unittest.TestCase):
         workflow = (gather.ROOT / ".github/workflows/release.yml").read_text()
         for part in ["--file deploy/Dockerfile", '--tag "$name:${GITHUB_REF_NAME#v}"', '--image "$IMAGE"']:
             self.assertIn(part, workflow)
+        # Checksums over all files, so that the chart and the formula have a signed statement, too.
+        self.assertIn("subject-checksums: release/SHA256SUMS\n", workflow)
         machines = re.search(r"--platform (\S+)", workflow).group(1).split(",")
         stages = re.findall(r"^FROM scratch AS program-(\w+)$", dockerfile, re.MULTILINE)
         self.assertEqual(machines, [f"linux/{stage}" for stage in stages])
