@@ -17,7 +17,12 @@ const LOGINS: [&str; 11] = [
     "identify",
 ];
 /// Words that name such a message by themselves.
-const LOGIN_WORDS: [&str; 5] = ["auth", "pass", "pin", "otp", "register"];
+const LOGIN_WORDS: [&str; 4] = ["auth", "pass", "otp", "register"];
+/// The word of a login that chats have for something else: they pin messages.
+const PIN: &str = "pin";
+/// Commands that are logins with a few arguments, and talk with more: `pass me the salt`.
+const BRIEF_COMMANDS: [&str; 2] = ["pass", PIN];
+const BRIEF_ARGUMENTS_MAX: usize = 2;
 /// Members of such messages, and of options that are credentials, that are the app's, whoever logs in.
 const CONSTANT: [&str; 30] = [
     "id",
@@ -95,6 +100,11 @@ pub(crate) fn is_login(name: &str) -> bool {
         || words(name).iter().any(|word| LOGIN_WORDS.contains(&word.as_str()))
 }
 
+/// Returns whether messages of this name log in if their values have no names, as a number alone.
+pub(crate) fn is_pin(name: &str) -> bool {
+    words(name).iter().any(|word| word == PIN)
+}
+
 /// Returns whether a member of a message that logs in is the user's.
 pub(crate) fn is_of_login(key: &str) -> bool {
     !CONSTANT.contains(&key.to_lowercase().as_str())
@@ -139,7 +149,14 @@ pub(crate) fn login_command(text: &str) -> Option<(&str, usize)> {
     let is_end = |c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c));
     let end = text[start..].find(is_end).map_or(text.len(), |end| start + end);
     let word = &text[start..end];
-    is_login(word).then_some((word, end))
+    let line = text[end..].lines().next().unwrap_or_default();
+    // JSON has its names, however many words.
+    let is_brief = line.contains(['{', '[']) || line.split_whitespace().count() <= BRIEF_ARGUMENTS_MAX;
+    let is_login = match BRIEF_COMMANDS.contains(&word.to_ascii_lowercase().as_str()) {
+        true => is_brief,
+        false => is_login(word),
+    };
+    is_login.then_some((word, end))
 }
 
 /// The arguments of a text that logs in: values without names, as in `AUTH name password`, or JSON.
@@ -173,13 +190,20 @@ mod tests {
 
     #[test]
     fn names_of_logins_and_others() {
-        for name in
-            ["login", "userLogin", "sign_in", "AUTH", "doAuth", "authenticate", "PASS", "/auth", "pin"]
-        {
+        for name in ["login", "userLogin", "sign_in", "AUTH", "doAuth", "authenticate", "PASS", "/auth"] {
             assert!(is_login(name), "{name}");
         }
-        for name in ["author", "say", "passed", "pinned", "message", "authored by", "spin"] {
+        for name in ["author", "say", "passed", "pin", "message", "authored by", "spin"] {
             assert!(!is_login(name), "{name}");
+        }
+        assert!(is_pin("enterPin") && !is_pin("pinned") && !is_pin("spin"));
+        for text in
+            ["pass hunter2", "PASS ada hunter2", "pin 4711", "auth all of these", "pass {\"a\": \"b c\"}"]
+        {
+            assert!(login_command(text).is_some(), "{text}");
+        }
+        for text in ["pass me the salt", "pin it to the wall", "passed by"] {
+            assert!(login_command(text).is_none(), "{text}");
         }
     }
 

@@ -270,7 +270,9 @@ impl<'a> Session<'a> {
         let (talk, explained, end) = (self.talk, self.explained(), self.first_said());
         let is_said = |at: &usize| {
             let message = &talk.messages[*at];
-            message.turn.is_sent && matches!(self.purpose(&message.kind), Some(Purpose::Opening))
+            let is_opening = matches!(self.purpose(&message.kind), Some(Purpose::Opening));
+            // A beat that was recorded once is no step: the interval has to be agreed on.
+            message.turn.is_sent && is_opening && !message.kind.is_beat()
         };
         let sent: Vec<usize> = (0..end).filter(is_said).take(STEPS_MAX).collect();
         let reply = |at: usize| {
@@ -497,7 +499,10 @@ impl<'a> Session<'a> {
     /// The heartbeat of STOMP, on which both sides agreed: a session may be too short for one.
     fn agreed_heartbeat(&self, out: &mut TomlText, findings: &mut Vec<String>) {
         let talk = self.talk;
-        let has_own = self.purposes.iter().any(|(kind, _)| kind.is_beat());
+        // One beat alone has no interval, and says nothing of how often it is due.
+        let is_own =
+            |(kind, purpose): &(Kind, Purpose)| kind.is_beat() && !matches!(purpose, Purpose::Opening);
+        let has_own = self.purposes.iter().any(is_own);
         let texts = talk.messages.iter().map(|message| message.turn.body.as_str());
         let Some(ms) = heartbeat_ms(texts).filter(|_| !has_own) else { return };
         out.comment("A line break, as often as CONNECT and CONNECTED agreed.");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::carried::Turn;
 use crate::carried::stomp::{DESTINATION, Frame};
-use crate::credentials::{arguments, is_login, login_command};
+use crate::credentials::{arguments, is_argument, is_login, is_pin, login_command};
 use crate::json::{self, Leaf};
 use crate::toml_text::{inline, quoted};
 use crate::trace::{escaped, plain};
@@ -73,8 +73,9 @@ pub(crate) enum Tag {
     Keys(Vec<String>),
     /// A text that is no JSON, up to what varies.
     Text(String),
-    /// A frame of STOMP: its command, its destination without numbers, and what names the message in its body.
-    Frame { command: String, destination: String, names: BTreeMap<String, Name> },
+    /// A frame of STOMP: its command, its destination without numbers, and what names the message in its
+    /// body, in the body's order.
+    Frame { command: String, destination: String, names: Vec<(String, Name)> },
     /// White space alone: STOMP's heartbeat.
     Beat,
     /// Nothing: the event's name is all.
@@ -144,7 +145,7 @@ impl Kind {
         let members = match &self.tag {
             Tag::Members(members) => members.values().map(Name::shown).collect(),
             Tag::Frame { command, destination, names } => {
-                let names = names.values().map(Name::shown);
+                let names = names.iter().map(|(_, name)| name.shown());
                 [command.clone(), destination.clone()].into_iter().chain(names).collect()
             }
             Tag::Beat => vec![HEARTBEAT.to_owned()],
@@ -168,7 +169,8 @@ impl Kind {
     /// Returns whether the value at this pointer names it.
     pub(crate) fn is_named_at(&self, pointer: &str) -> bool {
         match &self.tag {
-            Tag::Members(names) | Tag::Frame { names, .. } => names.contains_key(pointer),
+            Tag::Members(names) => names.contains_key(pointer),
+            Tag::Frame { names, .. } => names.iter().any(|(named, _)| named == pointer),
             _ => false,
         }
     }
@@ -191,15 +193,25 @@ impl Kind {
                 Tag::Members(members) => {
                     members.values().any(|name| name.is_text && is_login(&without_arguments(&name.text)))
                 }
-                Tag::Text(text) => is_login(text),
+                // Only a text that logs in has `pin` for its kind.
+                Tag::Text(text) => is_login(text) || is_pin(text),
                 Tag::Frame { command, destination, names } => {
                     LOGIN_COMMANDS.contains(&command.as_str())
                         || command == SEND && is_login(destination)
-                        || names.values().any(|name| is_login(&name.text))
+                        || names.iter().any(|(_, name)| is_login(&name.text))
                 }
                 // Messages may have a token along.
                 Tag::Keys(_) | Tag::Beat | Tag::Nothing => false,
             }
+    }
+
+    /// Returns whether it has a login's name that chats have for something else.
+    fn is_pin(&self) -> bool {
+        let members = match &self.tag {
+            Tag::Members(members) => members.values().any(|name| name.is_text && is_pin(&name.text)),
+            _ => false,
+        };
+        members || self.event.as_deref().is_some_and(|event| is_pin(&without_arguments(event)))
     }
 
     /// The condition that holds for it, among all kinds of the same side; `None` if nothing tells it from others.
@@ -271,7 +283,14 @@ fn naming(leaf: &Leaf) -> Option<(String, Name)> {
 }
 
 fn tag_of_frame(frame: &Frame<'_>) -> Tag {
-    let names = json::leaves(frame.body).unwrap_or_default().iter().filter_map(naming).collect();
+    let leaves = json::leaves(frame.body).unwrap_or_default();
+    let mut names: Vec<(String, Name)> = Vec::new();
+    for (pointer, name) in leaves.iter().filter_map(naming) {
+        // A member that is repeated would make the expression as long as the body.
+        if names.iter().all(|(known, _)| *known != pointer) {
+            names.push((pointer, name));
+        }
+    }
     let destination = frame.header(DESTINATION).unwrap_or_default();
     let mut without_numbers = String::new();
     for letter in destination.chars() {
@@ -285,7 +304,7 @@ fn tag_of_frame(frame: &Frame<'_>) -> Tag {
 }
 
 /// The expression that tells a frame from others of its command.
-fn expression_of_frame(command: &str, destination: &str, names: &BTreeMap<String, Name>) -> String {
+fn expression_of_frame(command: &str, destination: &str, names: &[(String, Name)]) -> String {
     let mut expression = format!("^{command}\\r?\\n");
     if !destination.is_empty() {
         let parts: Vec<String> = destination.split(NUMBER).map(escaped).collect();
@@ -293,7 +312,9 @@ fn expression_of_frame(command: &str, destination: &str, names: &BTreeMap<String
     }
     for (pointer, name) in names {
         let key = pointer.rsplit('/').next().unwrap_or_default();
-        let value = if name.is_text { format!("\"{}\"", escaped(&name.text)) } else { escaped(&name.text) };
+        let value = escaped(&name.text);
+        // The opcode 1 is no part of 10.
+        let value = if name.is_text { format!("\"{value}\"") } else { format!("{value}\\b") };
         expression += &format!("(?s:.*)\"{}\"\\s*:\\s*{value}", escaped(key));
     }
     expression
@@ -301,7 +322,8 @@ fn expression_of_frame(command: &str, destination: &str, names: &BTreeMap<String
 
 /// Returns whether a list begins with the name of a login: `["login", "name", "password"]`.
 fn is_name_of_login(first: &Leaf, leaves: &[Leaf]) -> bool {
-    first.is_text && first.pointer == "/0" && leaves.len() > 1 && is_login(&first.value)
+    let is_named = || is_login(&first.value) || is_pin(&first.value) && leaves.iter().all(is_argument);
+    first.is_text && first.pointer == "/0" && leaves.len() > 1 && is_named()
 }
 
 /// The name of an event; of a document of GraphQL, its head and its first field, whose arguments may have any
@@ -361,6 +383,13 @@ impl Message {
         }
         let kind = Kind::of(&turn, &leaves);
         Message { turn, leaves, kind }
+    }
+
+    /// Returns whether the client logs in with it: its values are the user's.
+    pub(crate) fn is_login(&self) -> bool {
+        let values = self.leaves.iter().filter(|leaf| !self.kind.is_named_at(&leaf.pointer));
+        let mut values = values.peekable();
+        self.kind.is_login() || self.kind.is_pin() && values.peek().is_some() && values.all(is_argument)
     }
 }
 

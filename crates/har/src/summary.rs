@@ -47,7 +47,7 @@ impl Summary {
         // What the server says is counted and not read: it is most of a session, and this is asked once a second.
         let sent = carried.turns.into_iter().filter(|turn| turn.is_sent).take(MESSAGES_MAX);
         for message in sent.map(Message::new) {
-            if message.kind.is_login() {
+            if message.is_login() {
                 // Its arguments are no rooms, but a name and a password.
                 summary.is_logged_in = true;
             } else if message.kind.is_joining() {

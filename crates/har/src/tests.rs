@@ -161,6 +161,16 @@ fn typed_words_of_the_file_are_no_secret() {
     assert_eq!(typed, [Some("{person.name}"), Some("{person.password}")], "{table}");
 }
 
+/// An exporter that writes the messages of each entry has null in place of a request's.
+#[test]
+fn requests_with_null_messages_keep_logins() {
+    let login = (FORM, "user=ada&password=open-sesame");
+    let mut har =
+        with_request(recording("ws://a/", &HELLO), 39, ("POST", "http://a/login"), login, &Value::Null);
+    har["log"]["entries"][1]["_webSocketMessages"] = Value::Null;
+    assert!(table(&har).contains_key("login"), "{har}");
+}
+
 #[test]
 fn name_as_password_has_two_columns() {
     for (login, users) in [

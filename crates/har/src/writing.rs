@@ -126,7 +126,7 @@ impl Writing<'_, '_> {
         if found.is_some() {
             return found;
         }
-        if message.kind.is_login() {
+        if message.is_login() {
             return self.credential(message, leaf);
         }
         // An event's arguments have no names: with what joins, a client names the room first. A name or a

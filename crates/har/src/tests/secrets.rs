@@ -1,6 +1,6 @@
 //! Credentials, however they are said: what is planted stands in the users' data alone.
 
-use super::{read, recording};
+use super::{HELLO, read, recording};
 use crate::{Recording, Summary};
 
 const SAID: [&str; 3] = [
@@ -29,6 +29,7 @@ fn arguments_of_logins_are_columns() {
     for (text, expected) in [
         (r#">420["login","ada","planted2two2"]"#, "name,password"),
         (r#">42["auth","planted2two2"]"#, "token"),
+        (r#">42["pin","planted2two2"]"#, "token"),
         (r#">42["join","lobby7","planted2two2"]"#, "value"),
         (r#">42["sign in",{"u":"ada","p":"planted2two2","code":471147}]"#, "u,p,code"),
         (r#">40{"auth":"plantedone","pin":4711}"#, "auth,pin"),
@@ -43,6 +44,8 @@ fn arguments_of_logins_are_columns() {
         (r#">["login","ada","planted2two2"]"#, "name,password"),
         (">/login ada planted2two2", "name,password"),
         (">PASS plantedone\r\nNICK ada", "name,password"),
+        (r#">["pin","planted2two2"]"#, "token"),
+        (r#">{"type":"pin","pin":"planted2two2"}"#, "pin"),
         (r#">auth {"user":"ada","with":"planted2two2"}"#, "name,with"),
     ] {
         assert_eq!(columns("ws://a/", &[text]), expected, "{text}");
@@ -78,4 +81,16 @@ fn secrets_of_joins_are_columns() {
     assert_eq!(columns("ws://a/socket/websocket", &[join, login]), "token,password,who,with");
     let auth = r#">["{\"type\":\"auth\",\"token\":\"plantedone\"}"]"#;
     assert_eq!(columns("ws://a/ws/123/abcdefgh/websocket", &["<o", auth]), "token");
+}
+
+/// Chats pin messages, and pass the salt: neither is typed.
+#[test]
+fn pinned_messages_are_no_logins() {
+    for texts in [
+        [r#">{"type":"pin","message":"the rules"}"#, r#"<{"type":"pinned","message":"the rules"}"#],
+        [">pass me the salt", "<pass me the salt"],
+    ] {
+        let draft = read(&recording("ws://a/", &[texts, HELLO].concat()));
+        assert_eq!((draft.users, draft.is_measured), (None, true), "{texts:?}: {}", draft.toml);
+    }
 }

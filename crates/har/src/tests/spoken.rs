@@ -70,6 +70,40 @@ fn stomp_bodies_and_destinations_tell_kinds() {
     assert_eq!(table["heartbeat"][0]["send"].as_str(), Some("\n"), "{table}");
 }
 
+#[test]
+fn lone_beat_is_no_opening_step() {
+    let mut texts = vec![
+        ">CONNECT\nheart-beat:10000,0\n\n\0".to_owned(),
+        "<CONNECTED\nheart-beat:0,10000\n\n\0".to_owned(),
+        ">\n".to_owned(),
+    ];
+    for text in ["good morning", "good evening"] {
+        texts.push(format!(">SEND\ndestination:/app/chat\n\n{text}\0"));
+        texts.push(format!("<MESSAGE\ndestination:/topic/chat\n\n{text}\0"));
+    }
+    let draft = read(&recording("ws://a/ws", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let table: toml::Table = draft.toml.parse().unwrap();
+    assert_eq!(table["open"].as_array().unwrap().len(), 2, "CONNECT and CONNECTED: {table}");
+    let beat = &table["heartbeat"][0];
+    assert_eq!((beat["every"].as_str(), beat["send"].as_str()), (Some("10000ms"), Some("\n")), "{table}");
+}
+
+#[test]
+fn stomp_conditions_follow_the_body() {
+    let message = |body: &str| format!("<MESSAGE\ndestination:/topic/chat\n\n{body}\0");
+    let mut texts = vec![">CONNECT\n\n\0".to_owned(), "<CONNECTED\n\n\0".to_owned()];
+    texts.push(message(r#"{"type":"CHAT","op":10,"who":"ada"}"#));
+    for text in ["good morning", "good evening"] {
+        let body = format!(r#"{{"type":"CHAT","op":1,"content":"{text}"}}"#);
+        texts.extend([format!(">SEND\ndestination:/app/chat\n\n{body}\0"), message(&body)]);
+    }
+    let draft = read(&recording("ws://a/ws", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let table: toml::Table = draft.toml.parse().unwrap();
+    let copy = table["broadcast"]["copy"]["regex"].as_str().unwrap();
+    // As in the body, and not by the alphabet; and 1 is not 10.
+    assert!(copy.ends_with(r#""type"\s*:\s*"CHAT"(?s:.*)"op"\s*:\s*1\b"#), "{table}");
+}
+
 fn legacy(texts: &[String]) -> Value {
     let mut har = recording("ws://a/graphql", &texts.iter().map(String::as_str).collect::<Vec<_>>());
     har["log"]["entries"][0]["request"]["headers"] =
