@@ -122,12 +122,20 @@ impl Line {
         let verb = GRAMMAR.get()?().find_subcommand(run.command.get(1)?)?.clone();
         let has_secret = run.command.iter().any(|word| word.contains("***"));
         let line = (!has_secret).then(|| Line { verb, words: run.command.clone() })?;
-        // Without it, any other load would miss the senders' copies again.
-        if is_sender_left_out(run) && line.flag("to").is_some() {
+        // Without it, any other load would miss the senders' copies again. A file says it itself: beside its
+        // [say.NAME] the flag is refused.
+        if is_sender_left_out(run) && !line.is_of_file() && line.flag("to").is_some() {
             line.with("to", "others")
         } else {
             Some(line)
         }
+    }
+
+    /// Returns whether an app file has the messages.
+    fn is_of_file(&self) -> bool {
+        // A run whose message the flags say has no file.
+        let is_said = self.has("event") || self.has("body");
+        self.has("app") || self.verb.get_name() == "run" && !is_said
     }
 
     fn flag(&self, long: &str) -> Option<Arg> {
@@ -347,7 +355,13 @@ fn is_sender_left_out(run: &Run) -> bool {
 
 fn leave_out_sender(run: &Run, _: &Conclusion) -> Option<Next> {
     is_sender_left_out(run).then_some(())?;
-    Some(Line::of(run)?.with("to", "others")?.to("leave_out_sender", "expect no copy at the sender:"))
+    let key = "leave_out_sender";
+    let line = Line::of(run)?;
+    if line.is_of_file() {
+        let what = "expect no copy at the sender: to = \"others\" in the app's file";
+        return Some(Next { key, what: what.into(), words: None });
+    }
+    Some(line.with("to", "others")?.to(key, "expect no copy at the sender:"))
 }
 
 fn wait_for_copies(run: &Run, _: &Conclusion) -> Option<Next> {

@@ -91,6 +91,27 @@ fn sender_without_copy_is_left_out() {
 }
 
 #[test]
+fn sender_is_left_out_in_the_file() {
+    for line in
+        ["throng broadcast ws://h/ --app a.toml --clients 100", "throng run a.toml ws://h/ --clients 100"]
+    {
+        let mut of = run("throng broadcast ws://h/ --clients 100", |step| {
+            let counts =
+                Counts { sent: 20, expected: 2_000, received: 1_980, missing: 20, ..Counts::default() };
+            broken(step, "missing==0", counts);
+        });
+        of.command = line.split(' ').map(str::to_owned).collect();
+        let chosen = chosen(&of);
+        let first = (chosen[0].key, chosen[0].words.is_some());
+        assert_eq!(first, ("leave_out_sender", false), "{line}");
+        // A flag that the file's messages may refuse would take every further command away.
+        let further = chosen.iter().filter_map(|next| next.words.as_deref());
+        let further: Vec<String> = further.map(command_line).collect();
+        assert!(!further.is_empty() && further.iter().all(|line| !line.contains("--to")), "{further:?}");
+    }
+}
+
+#[test]
 fn timeouts_while_connecting_lower_the_rate() {
     let run = run("throng broadcast ws://h/ --clients 100 --connect-timeout 2s", |step| {
         broken(step, "unusable==0", Counts::default());

@@ -310,8 +310,11 @@ fn behind(place: &Place) -> Service {
 fn barrier(reply: &Reply) -> Option<Barrier> {
     if let Some(location) = &reply.answer.location {
         let absolute = Url::parse(&reply.url).and_then(|url| url.join(location));
-        let location = absolute.map_or_else(|_| location.clone(), Into::into);
-        return Some(match is_login(&location) {
+        let location: String = absolute.map_or_else(|_| location.clone(), Into::into);
+        let is_encrypted = |url: &str| url.starts_with("https:") || url.starts_with("wss:");
+        // Behind an upgrade to TLS is the server to ask, whatever its first page is.
+        let is_upgrade = is_encrypted(&location) && !is_encrypted(&reply.url);
+        return Some(match is_login(&location) && !is_upgrade {
             true => Barrier::Login(format!("it leads to {location}")),
             false => Barrier::Redirect(location),
         });
@@ -457,6 +460,8 @@ mod tests {
             assert!(matches!(leads_to(path), Some(Barrier::Login(_))), "{path}");
         }
         assert!(matches!(leads_to("/author/ann"), Some(Barrier::Redirect(_))));
+        let upgrade = "https://h/login".to_owned();
+        assert_eq!(leads_to(&upgrade), Some(Barrier::Redirect(upgrade)), "TLS comes first");
         let mut closed = reply(101, "", "");
         closed.failure = Some(("closed".to_owned(), "with code 4403: Forbidden".to_owned()));
         assert_eq!(barrier("/chat", closed, None), login("with code 4403: Forbidden"));
