@@ -1,5 +1,5 @@
 use insta::assert_snapshot;
-use results::finding::{Cause, Caveat, Finding, Loss};
+use results::finding::{Cause, Caveat, Finding, Loss, Note};
 
 use super::*;
 use crate::sample;
@@ -116,8 +116,13 @@ fn sentences<F: Finding>(examples: &[F]) -> Vec<String> {
 /// Each sentence in a terminal of 80 columns, in ASCII, in colour, and in a pipe.
 #[test]
 fn each_finding_fits_each_output() {
-    let all = [sentences(&Cause::examples()), sentences(&Caveat::examples()), sentences(&Loss::examples())]
-        .concat();
+    let all = [
+        sentences(&Cause::examples()),
+        sentences(&Caveat::examples()),
+        sentences(&Loss::examples()),
+        sentences(&Note::examples()),
+    ]
+    .concat();
     assert!(all.len() > 100, "{}", all.len());
     for sentence in all {
         let row = |style: Style| {
