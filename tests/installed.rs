@@ -91,7 +91,7 @@ fn topics_go_by_their_files_too() {
 fn unknown_topic_names_the_nearest() {
     let outcome = docs("proctocols");
     assert_eq!(outcome.code, Some(2), "{outcome}");
-    for name in ["'protocols'", "target-manifest"] {
+    for name in ["did you mean protocols?", "target-manifest"] {
         assert!(outcome.stderr.contains(name), "no {name}: {outcome}");
     }
 }

@@ -90,7 +90,7 @@ fn loads_that_passed_go_further() {
     follow(
         waits.address,
         &[
-            ("http HTTP/ -c 2 -d 2s", "", "--rate", 0),
+            ("http HTTP/ -c 2 -d 12s", "", "--rate", 0),
             ("http HTTP/ -c 2 -R 300 -d 2s", "", "--connections", 0),
             ("http HTTP/ -c 2 -n 4", "", "--duration 10s", 0),
         ],

@@ -177,30 +177,6 @@ pub(crate) fn of(journal: &Value, fault: &str) -> u64 {
     journal["planted"][fault].as_u64().unwrap_or(0)
 }
 
-/// The median of a run's first events is that of the server's journal.
-pub(crate) fn assert_first_events(url: &str, flags: &str, address: SocketAddr) {
-    timed(|| {
-        let before = journal(address)["first_ms"].as_array().unwrap().len();
-        let results = stream(url, &format!("-c 1 -n 20 {flags}")).json();
-        let journal = journal(address);
-        let first_ms = journal["first_ms"].as_array().unwrap()[before..].iter();
-        let mut first_ms: Vec<f64> = first_ms.map(|ms| ms.as_f64().unwrap()).collect();
-        first_ms.sort_by(f64::total_cmp);
-        assert_eq!(first_ms.len(), 20, "{url}");
-        let (heard, said) = (ms(&results, "first", "p50_ms"), first_ms[10]);
-        assert!((heard - said).abs() <= 1.0, "{url}: heard after {heard} ms, said after {said} ms");
-    });
-}
-
-#[test]
-fn first_events_are_as_node_journals_them() {
-    let Some((_node, [first, second])) = node() else { return };
-    for (address, flags) in [(first, ""), (second, "--http2")] {
-        let url = format!("http://{address}/sse?first=20");
-        assert_first_events(&url, &format!("--end [DONE] {flags}"), first);
-    }
-}
-
 #[test]
 fn answers_without_a_stream_fail_by_name() {
     let cases: &[Case] = &[

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::streams::{assert_first_events, counts, journal, of, stream};
+use crate::streams::{counts, journal, of, stream};
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::requests::RUN_MAX;
@@ -147,10 +147,14 @@ fn faults_in_the_journal_of_ws_are_found() {
 }
 
 #[test]
-fn first_events_are_as_node_journals_them() {
+fn first_events_are_as_soon_as_said() {
     let Some((_node, address)) = node() else { return };
-    let url = format!("ws://{address}/?first=20");
-    assert_first_events(&url, "--body tea? --end /type=end --order /n", address);
+    timed(|| {
+        let results =
+            stream(&format!("ws://{address}/"), "-c 1 -n 5 --body tea? --end /type=end --order /n").json();
+        let first = results["steps"][0]["first"]["p50_ms"].as_f64().unwrap();
+        assert!(first < 10.0, "the first is said at once: {results:#}");
+    });
 }
 
 /// An app's file whose users log in, and ask what their rows say.

@@ -75,9 +75,11 @@ pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String
         ErrorKind::InvalidValue => {
             let known = named(ContextKind::ValidValue);
             let among = if known.is_empty() { String::new() } else { format!(": one of {known}") };
+            let meant = named(ContextKind::SuggestedValue);
+            let meant = if meant.is_empty() { meant } else { format!("{} ", did_you_mean(&meant)) };
             match value.is_empty() {
                 true => format!("{flag}: needs a value{among}"),
-                false => format!("{flag} {value}: expected{}", among.trim_start_matches(':')),
+                false => format!("{flag} {value}: {meant}expected{}", among.trim_start_matches(':')),
             }
         }
         ErrorKind::ValueValidation => {

@@ -139,14 +139,11 @@ impl<'a> Booking<'a> {
                 self.record.since_ns = self.now_ns;
             }
             Event::Usable => self.ledger.handle_usable(self.client, self.record, self.now_ns),
-            // What another run says differs from what is held against it: its time, its size, its app's
-            // fields.
+            // What another run says differs from what is held against it: time, size, the app's fields.
             Event::Corrupt { stamp: Some(stamp), .. } if stamp.run != self.ledger.run => {
                 self.handle_other_run(stamp.sent_ns());
             }
-            Event::Unmatched { run, sent_ns, .. } if run != self.ledger.run => {
-                self.handle_other_run(sent_ns);
-            }
+            Event::Unmatched { run, sent_ns, .. } if run != self.ledger.run => self.handle_other_run(sent_ns),
             Event::Taken { stamp, .. } if stamp.run != self.ledger.run => {}
             // A broadcast's own sender is told in ways that are no copy: what the others lack is not that.
             Event::Taken { stamp, .. }
