@@ -173,7 +173,7 @@ impl Publishers {
                 false
             }
         };
-        if self.clients.is_usable(index) {
+        if self.stands(index) {
             // The application is there: what it did not answer is its own.
             self.all[index as usize].lost.clear();
         }
@@ -218,7 +218,7 @@ impl Publishers {
         for index in 0..self.count() {
             let is_usable = self.clients.is_usable(index);
             let is_redialling = is_usable && self.clients.is_dialling(index);
-            stands |= is_usable && !is_redialling;
+            stands |= self.stands(index);
             let publisher = &mut self.all[index as usize];
             publisher.redialling_ns = is_redialling.then(|| publisher.redialling_ns.unwrap_or(now_ns));
             if self.due_ns(index).is_some_and(|due_ns| due_ns <= now_ns) {
@@ -243,9 +243,14 @@ impl Publishers {
         self.down_ns.is_some_and(|since_ns| now_ns.saturating_sub(since_ns) >= self.timeout_ns)
     }
 
+    /// Returns whether a connection stands; one that the application closed is made again.
+    fn stands(&self, index: u32) -> bool {
+        self.clients.is_usable(index) && !self.clients.is_dialling(index)
+    }
+
     /// Handles the loss of a connection, and with it of every answer that it owed.
     fn lose(&mut self, index: u32, cause: Cause, users: &mut Clients, now_ns: u64) {
-        let has_stood = self.clients.is_usable(index);
+        let has_stood = self.stands(index);
         self.clients.lose(index, cause, now_ns);
         self.hand_over(index, users, now_ns);
         let publisher = &mut self.all[index as usize];

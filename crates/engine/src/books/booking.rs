@@ -145,9 +145,6 @@ impl<'a> Booking<'a> {
             }
             Event::Unmatched { run, sent_ns, .. } if run != self.ledger.run => self.handle_other_run(sent_ns),
             Event::Taken { stamp, .. } if stamp.run != self.ledger.run => {}
-            // A broadcast's own sender is told in ways that are no copy: what the others lack is not that.
-            Event::Taken { stamp, .. }
-                if self.ledger.workload == Workload::Broadcast && self.is_own(stamp) => {}
             Event::Corrupt { .. } => {
                 self.ledger.meter.counts.corrupt += 1;
                 self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
