@@ -337,9 +337,12 @@ impl Merge {
             counts.push_differing = differing.count;
             totals.errors.add_kind("push_differs", differing);
         }
-        if let Some(joined_by) =
-            self.people.rooms.kinds().iter().find_map(joined_by).filter(|_| counts.leaked > 0)
-        {
+        // Where there are several kinds of rooms, those that leaked.
+        let leaks = |kind: &&RoomKind| match says.is_empty() {
+            true => counts.leaked > 0,
+            false => says.iter().any(|say| say.room == kind.name && say.counts.leaked > 0),
+        };
+        if let Some(joined_by) = self.people.rooms.kinds().iter().filter(leaks).find_map(joined_by) {
             let at_ns = self.go_ns.saturating_sub(self.epoch_ns);
             let (count, first_ns, last_ns, local) = (counts.leaked, at_ns, at_ns, false);
             let leaked = ErrorKind { count, first_ns, last_ns, example: joined_by, local };

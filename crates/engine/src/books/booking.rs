@@ -33,7 +33,7 @@ pub(crate) struct Booking<'a> {
     latency_run: LatencyRun,
     /// True if the message in hand came in the same frame as the one before.
     is_in_same_frame: bool,
-    /// One that is counted as received has come in the frame.
+    /// True if a message before it in the frame was counted as received.
     has_received_in_frame: bool,
 }
 

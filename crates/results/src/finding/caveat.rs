@@ -48,7 +48,7 @@ findings! {
         of: u64,
         /// The greatest lead.
         lead: Ns,
-    } => "{} state a time up to {lead} ahead: clocks differ by at least that, and push age by as much", ahead.part_of(&of, "pushes");
+    } => "{} state a time up to {lead} ahead: the clocks differ by at least that, and each push age is off by it", ahead.part_of(&of, "pushes");
     /// The generator waited for a CPU, so that latencies are upper bounds.
     Contention "caveat.contention" {
         /// The latency.

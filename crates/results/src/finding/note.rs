@@ -38,7 +38,7 @@ findings! {
         runs: u64,
         /// All runs.
         of: u64,
-    } => "caveats in {}: throng runs show", runs.part_of(&of, "runs");
+    } => "caveats in {}: throng runs show ID lists them", runs.part_of(&of, "runs");
     /// Levels were left out, because one side alone has them.
     OneSide "note.one_side" {
         /// The levels.
