@@ -60,17 +60,23 @@ pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String
             let meant =
                 meant.or_else(|| Some(named(ContextKind::SuggestedArg)).filter(|arg| !arg.is_empty()));
             let given = named(ContextKind::InvalidArg);
-            if !given.starts_with('-') && meant.is_none() {
-                return format!("{given}: one argument too many for {of}; {all}");
+            let (what, problem) = match given.starts_with('-') {
+                true => (flag, "no such flag of"),
+                false => (given, "one argument too many for"),
+            };
+            match meant {
+                Some(meant) => format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&meant)),
+                None => format!("{what}: {problem} {of}; {all}"),
             }
-            let meant = meant.map(|meant| format!("{}; ", did_you_mean(&meant))).unwrap_or_default();
-            format!("{flag}: no such flag of {of}; {meant}{all}")
         }
         ErrorKind::InvalidSubcommand => {
             let (given, known) =
                 (named(ContextKind::InvalidSubcommand), named(ContextKind::SuggestedSubcommand));
-            let meant = if known.is_empty() { String::new() } else { format!("{}; ", did_you_mean(&known)) };
-            format!("{given}: no such command; {meant}all commands: {of} --help")
+            let all = format!("all commands: {of} --help");
+            match known.is_empty() {
+                true => format!("{given}: no such command; {all}"),
+                false => format!("{given}: no such command; {} ({all})", did_you_mean(&known)),
+            }
         }
         ErrorKind::InvalidValue => {
             let known = named(ContextKind::ValidValue);
@@ -203,7 +209,7 @@ mod tests {
             ("throng serve 127.0.0.1:9777", "--listen 127.0.0.1:9777?", "throng serve"),
         ] {
             let text = of(line);
-            assert!(text.contains(meant) && text.ends_with(&format!("{verb} --help")), "{line}: {text}");
+            assert!(text.contains(meant) && text.contains(&format!("{verb} --help")), "{line}: {text}");
         }
         let surplus = of("throng echo ws://a/ ws://b/?x=1");
         assert!(surplus.starts_with("ws://b/?x=1: one argument too many"), "{surplus}");
