@@ -92,6 +92,7 @@ impl Publishers {
         match self.clients.connect_again(index, may_wait, now_ns) {
             Some(ConnectAttempt::Failed) => {
                 self.hand_over(index, users, now_ns);
+                self.book_gone(users);
                 self.give_up_without_hope(users, now_ns);
             }
             // A full backlog is tried again while messages wait.
@@ -163,6 +164,7 @@ impl Publishers {
     pub(crate) fn handle_ready(&mut self, event: Event, users: &mut Clients) -> bool {
         let token = Token::unpack(event.token & !PUBLISHER);
         let index = token.client;
+        let has_stood = self.stands(index);
         let Some(outcome) = self.clients.handle_ready(token, event) else { return false };
         let now_ns = self.clients.shared.now_ns;
         self.hand_over(index, users, now_ns);
@@ -173,8 +175,9 @@ impl Publishers {
                 false
             }
         };
-        if self.stands(index) {
-            // The application is there: what it did not answer is its own.
+        if self.stands(index) && !has_stood {
+            // The application is there: what it did not answer is its own. One that stood before may just have been
+            // closed, and is made again with the next message.
             self.all[index as usize].lost.clear();
         }
         while self.clients.is_usable(index)
@@ -259,11 +262,17 @@ impl Publishers {
             users.book_unpublished(stamp, now_ns);
         }
         if !has_stood {
-            for stamp in self.all.iter_mut().flat_map(|publisher| publisher.lost.drain(..)) {
-                users.book_cut_off(stamp);
-            }
+            self.book_gone(users);
         }
         self.give_up_without_hope(users, now_ns);
+    }
+
+    /// Books that a connect has failed: the application is gone, and what it had not answered before may have
+    /// been taken by nobody.
+    fn book_gone(&mut self, users: &mut Clients) {
+        for stamp in self.all.iter_mut().flat_map(|publisher| publisher.lost.drain(..)) {
+            users.book_cut_off(stamp);
+        }
     }
 
     /// Gives up waiting messages where the last attempt has failed.
@@ -281,6 +290,7 @@ impl Publishers {
             match relayed {
                 Relayed::Answer { stamp, status, bytes, reach } => {
                     self.forget(index, stamp);
+                    self.all[index as usize].lost.clear();
                     match self.asked.is_expected(status) {
                         true => users.book_published(stamp, bytes, reach, now_ns),
                         false => users.book_refused(stamp, now_ns),

@@ -154,7 +154,8 @@ impl Relayed {
             self.is_kept = is_page;
             self.links = self.links.take().filter(|_| is_page);
         }
-        if self.is_kept {
+        // White space before the first letter says nothing, also of a page.
+        if self.is_kept && !self.is_untold {
             self.session.keep(self.place, self.side, &bytes);
         }
         let Some(links) = &mut self.links else { return Ok(bytes) };
