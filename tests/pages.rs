@@ -28,7 +28,7 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 const RECORD_MAX: Duration = Duration::from_secs(240);
 
 /// The browser's path, and the scripts that drive it.
-fn browser() -> Option<(Scripts, String)> {
+pub(crate) fn browser() -> Option<(Scripts, String)> {
     let chromium = chromium("the pages in a browser")?;
     match Scripts::install("pages") {
         Ok(scripts) => Some((scripts, chromium)),
@@ -40,7 +40,7 @@ fn browser() -> Option<(Scripts, String)> {
 }
 
 /// Measures with this command line; the results file in a directory of its own.
-fn measure(arguments: &[&str]) -> (TempDir, PathBuf) {
+pub(crate) fn measure(arguments: &[&str]) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let mut command = throng([]);
     command.args(arguments).args(["--quiet", "--no-store", "--out"]).arg(directory.path());
@@ -91,28 +91,6 @@ fn a_report_works_in_a_browser() {
     ];
     let page = page.to_str().unwrap();
     scripts.run("report.js", &[&[&chromium, page][..], &charts].concat());
-}
-
-/// A search or a walk in small steps: what it came to is seen at once, however long drawing takes.
-#[test]
-fn reports_of_200_steps_paint_within_a_second() {
-    let Some((scripts, chromium)) = browser() else { return };
-    let (directory, path) =
-        measure(&["broadcast", "--step-size=5", "--total-steps=2", "-c=1", "--duration=2s"]);
-    let mut run = results::file::read(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let length_ns = run.steps[1].start_ns + run.steps[1].duration_ns;
-    let step = |k: u64| {
-        let mut step = run.steps[k as usize % 2].clone();
-        (step.clients, step.start_ns) = (5 * (k + 1), step.start_ns + k / 2 * length_ns);
-        for second in step.series.iter_mut().chain(&mut step.connecting) {
-            second.t_ns += k / 2 * length_ns;
-        }
-        step
-    };
-    run.steps = (0..200).map(step).collect();
-    let page = directory.path().join("report.html");
-    std::fs::write(&page, report::html(&report::Page { runs: &[run], ..Default::default() })).unwrap();
-    scripts.run("paint.js", &[&chromium, page.to_str().unwrap(), "1000"]);
 }
 
 /// Charts that one run does not have: a sweep, the memory of connections, repeats, and figures that others published.
@@ -293,7 +271,7 @@ impl Ui {
     }
 
     /// Measures a run with these flags into its store.
-    fn measure(&self, flags: &[&str]) {
+    pub(crate) fn measure(&self, flags: &[&str]) {
         let mut measured = throng(["echo", "--clients=1", "--concurrent=1", "--duration=100ms", "--quiet"]);
         measured.args(flags).args(["--no-report", "--store"]).arg(self.store());
         let outcome = run(&mut measured, RUN_MAX);

@@ -2,6 +2,7 @@
 //! and in `make test` with nothing beside them.
 
 mod owners;
+mod painting;
 mod resources;
 mod sentences;
 mod truth;
