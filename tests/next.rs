@@ -85,8 +85,9 @@ fn loads_that_passed_go_further() {
             ("echo WS --clients 5 -c 5 -n 50", "", "--duration 10s", 0),
         ],
     );
-    // A server that answers at once would have a loop fill the machine, which is another next step.
-    let waits = HostileServer::start(|peer| peer.answer_after(Duration::from_millis(20)));
+    // A server that answers at once would have a loop fill the machine, which is another next step; one that is
+    // slower gives too few samples in twelve seconds of a busy one.
+    let waits = HostileServer::start(|peer| peer.answer_after(Duration::from_millis(10)));
     follow(
         waits.address,
         &[

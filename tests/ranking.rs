@@ -80,7 +80,9 @@ fn servers_that_lose_messages_have_no_rank() {
     let row = outcome.stdout.lines().find(|line| line.contains("| sh-copy |")).expect("its row");
     assert!(row.starts_with("|  | sh-copy |") && row.contains("lost message"), "{row}");
     let first = outcome.stdout.lines().find(|line| line.contains("| throng |")).expect("its row");
-    assert!(first.starts_with("| 1 | throng |"), "{first}");
+    // What other programs disturb has no place, whoever it is.
+    let is_first = first.starts_with("| 1 | throng |") || first.contains("limited by the machine");
+    assert!(is_first && !first.contains("lost message"), "{first}");
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn shootouts_go_on_after_the_last_finished() {
         assert!(outcome.stderr.contains(damaged), "{outcome}");
     }
     let after = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
-    assert!(after.starts_with(others), "what was measured is kept\n{after}");
+    assert!(after.starts_with(others), "what was measured is kept\n{before}\n{after}\n{outcome}");
     assert_eq!(lines(&arena.path("kept/cells.jsonl")).len(), 6);
     assert!(
         fs::read_to_string(arena.path("kept/report.md")).unwrap().contains("| 1,234 |"),
