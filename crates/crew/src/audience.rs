@@ -25,7 +25,7 @@ use due::{apart_of_roles, apart_of_says};
 use membership::MembershipTimeline;
 use presence::presence;
 pub(crate) use room_index::People;
-use room_index::{Name, RoomIndex};
+use room_index::{BroadcastId, RoomIndex};
 use said::{Said, all_sent, arrived};
 
 use crate::ending::Ending;
@@ -61,13 +61,13 @@ impl Audience {
         // against the server. One copy proves the opposite.
         // So is a publication that the application refused: it is among the failed requests, and nothing to
         // send again.
-        let unheard: HashSet<Name> = all_sent(books)
-            .filter(|(name, sent)| (sent.is_cut_off || sent.is_refused) && !arrived.contains_key(name))
-            .map(|(name, _)| name)
+        let unheard: HashSet<BroadcastId> = all_sent(books)
+            .filter(|(id, sent)| (sent.is_cut_off || sent.is_refused) && !arrived.contains_key(id))
+            .map(|(id, _)| id)
             .collect();
         let room_index = RoomIndex::of(people, books);
         let unheard_ns = all_sent(books)
-            .filter(|(name, sent)| unheard.contains(name) && !sent.is_refused)
+            .filter(|(id, sent)| unheard.contains(id) && !sent.is_refused)
             .map(|(_, sent)| sent.sent_ns)
             .collect();
         let said = Said::of(&room_index, books, &unheard);
@@ -78,8 +78,8 @@ impl Audience {
         let membership = MembershipTimeline::of(&room_index, books);
         let presence = presence(&membership, books);
         let mut audience = Self { away, unheard_ns, presence, ..Self::default() };
-        for (name, sent) in all_sent(books).filter(|(name, _)| !unheard.contains(name)) {
-            let (kind, say) = (room_index.kind_of(name), room_index.say_of(name));
+        for (id, sent) in all_sent(books).filter(|(id, _)| !unheard.contains(id)) {
+            let (kind, say) = (room_index.kind_of(id), room_index.say_of(id));
             let present = membership.at(say.room, sent.client, sent.sent_ns);
             let is_away =
                 |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
@@ -92,9 +92,9 @@ impl Audience {
                 let has_sender = counts_itself && role == room_index.role_of(sent.client);
                 of_role.copies += u64::from(if has_sender { say.hearers(there) } else { there });
             }
-            let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
+            let (received, last_ns) = arrived.get(&id).copied().unwrap_or_default();
             // A broadcast is complete without clients that left before it came to them.
-            let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
+            let to_come = due.saturating_sub(lacking.get(&id).copied().unwrap_or(0));
             of_says[kind].copies += u64::from(due);
             let is_complete = received >= to_come && last_ns > 0;
             // A broadcast that was due to no client has nothing to complete.
@@ -124,13 +124,13 @@ fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
 }
 
 /// How many of the clients that left lack each broadcast.
-fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<Name, u32> {
+fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<BroadcastId, u32> {
     let mut lacking = HashMap::new();
     for departure in books.iter().flat_map(|settled| &settled.departures) {
         let due = said.to(departure.client, departure.from_ns, departure.to_ns);
         // One connection keeps order: what it had got are the first that were due to it.
-        for (name, _) in due.skip(departure.received as usize) {
-            *lacking.entry(name).or_insert(0) += 1;
+        for (id, _) in due.skip(departure.received as usize) {
+            *lacking.entry(id).or_insert(0) += 1;
         }
     }
     lacking

@@ -95,7 +95,8 @@ impl Recording {
     pub fn of(name: &str, entries: Vec<Entry>) -> Result<Recording, BadHar> {
         let (sockets, requests): (Vec<_>, Vec<_>) =
             (1..).zip(entries).partition(|(_, entry)| entry.is_socket());
-        let mut exchanges: Vec<Exchange> = requests.into_iter().filter_map(exchange).collect();
+        let exchanges = requests.into_iter().filter_map(|(number, entry)| exchange(number, entry));
+        let mut exchanges: Vec<Exchange> = exchanges.collect();
         exchanges.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let mut sockets: Vec<Socket> = sockets.into_iter().filter_map(|(_, entry)| socket(entry)).collect();
         let (seen, binary) = (sockets.len(), sockets.iter().map(|socket| socket.binary).sum());
@@ -174,7 +175,7 @@ pub(crate) fn header<'a>(headers: &'a [Pair], name: &str) -> Option<&'a str> {
     headers.iter().find(|header| is_called(header, name)).map(|header| header.value.as_str())
 }
 
-fn exchange((number, entry): (usize, Entry)) -> Option<Exchange> {
+fn exchange(number: usize, entry: Entry) -> Option<Exchange> {
     let Entry { started_date_time, request, response, .. } = entry;
     let Request { method, url, headers, post_data } = request;
     let (body, body_kind) = post_data.map(|data| (data.text, data.mime_type)).unwrap_or_default();

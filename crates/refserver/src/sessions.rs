@@ -15,13 +15,20 @@ pub(crate) struct Entry {
     name: Box<str>,
     /// A number that tells this session from an earlier one with the same key.
     pub(crate) serial: u32,
-    /// The token of the connection whose request the session holds, and the stream there (0 over HTTP/1.1).
-    pub(crate) held: Option<(u64, u32)>,
+    /// The request that the session holds open.
+    pub(crate) held: Option<HeldRequest>,
     pub(crate) memberships: Memberships,
     /// The time of the session's valid entry in the timers.
     pub(crate) timer_ns: u64,
     /// The bytes that wait for the client to ask for them.
     pub(crate) queued: Share,
+}
+
+/// A request that is held open: the token of its connection, and its stream there (0 over HTTP/1.1).
+#[derive(Clone, Copy)]
+pub(crate) struct HeldRequest {
+    pub(crate) token: u64,
+    pub(crate) stream: u32,
 }
 
 /// All sessions of a worker.

@@ -46,7 +46,7 @@ mod tests {
     use results::Unit;
     use results::finding::Caveat;
     use stats::Interval;
-    use stats::compare::{self, Better, Change, Kind};
+    use stats::compare::{self, Better, Change, Kind, PointEstimate};
 
     use results::Scenario;
 
@@ -101,9 +101,13 @@ mod tests {
 
     #[test]
     fn differences_from_a_bound_are_bounds() {
-        let (open, told) =
-            (Interval { low: 2_000.0, high: f64::INFINITY }, Interval { low: 900.0, high: 1_100.0 });
-        let found = compare::intervals((2_000.0, open), (1_000.0, told), Better::Higher);
+        let open = Interval { low: 2_000.0, high: f64::INFINITY };
+        let told = Interval { low: 900.0, high: 1_100.0 };
+        let found = compare::intervals(
+            PointEstimate { value: 2_000.0, interval: open },
+            PointEstimate { value: 1_000.0, interval: told },
+            Better::Higher,
+        );
         let row = Row {
             clients: None,
             asked_per_s: None,

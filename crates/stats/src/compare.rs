@@ -177,13 +177,23 @@ pub fn repeats(a: &[f64], b: &[f64], better: Better, kind: Kind) -> Option<Compa
     };
     let half_width = welch_half_width(&of_a, &of_b) + finest;
     let difference = scale.difference(mean_a, mean_b, half_width);
-    Some(Comparison::new((mean_a, mean_b), difference, better, Some(spread)))
+    Some(Comparison::new(mean_a, mean_b, difference, better, Some(spread)))
 }
 
-/// Compares two values by the interval that each was found with, whose bounds may be infinite.
-pub fn intervals((a, of_a): (f64, Interval), (b, of_b): (f64, Interval), better: Better) -> Comparison {
-    let difference = Interval { low: of_b.low - of_a.high, high: of_b.high - of_a.low };
-    Comparison::new((a, b), difference, better, None)
+/// A value and the interval that it was found with, whose bounds may be infinite.
+#[derive(Clone, Copy, Debug)]
+pub struct PointEstimate {
+    /// The value.
+    pub value: f64,
+    /// The interval around it.
+    pub interval: Interval,
+}
+
+/// Compares two values by the interval that each was found with.
+pub fn intervals(a: PointEstimate, b: PointEstimate, better: Better) -> Comparison {
+    let difference =
+        Interval { low: b.interval.low - a.interval.high, high: b.interval.high - a.interval.low };
+    Comparison::new(a.value, b.value, difference, better, None)
 }
 
 /// Compares one run with one other by the batch means of their series, and allows for the difference between
@@ -202,11 +212,11 @@ pub fn single(a: Single<'_>, b: Single<'_>, better: Better, kind: Kind) -> Optio
     };
     let finest = finest(scale, kind, a.value, b.value);
     let half_width = welch_half_width(&about(&of_a, a.value), &about(&of_b, b.value)) + finest + allowed;
-    Some(Comparison::new((a.value, b.value), scale.difference(a.value, b.value, half_width), better, None))
+    Some(Comparison::new(a.value, b.value, scale.difference(a.value, b.value, half_width), better, None))
 }
 
 impl Comparison {
-    fn new((a, b): (f64, f64), difference: Interval, better: Better, spread: Option<Spread>) -> Self {
+    fn new(a: f64, b: f64, difference: Interval, better: Better, spread: Option<Spread>) -> Self {
         // Through logarithms and back, the bounds may miss the difference by a few units in the last place.
         let rounding = 1e-9 * a.abs().max(b.abs());
         assert!(

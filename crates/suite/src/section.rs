@@ -88,7 +88,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     };
     let entrants: Vec<Entrant> = runs.iter().zip(&said).map(of_target).collect();
     let standings = standings(&figure, &entrants, REFERENCE_NAME);
-    let control = has_control.then(|| control(scenario, record, (&runs, &said), &standings)).transpose()?;
+    let control = has_control.then(|| control(scenario, record, &runs, &said, &standings)).transpose()?;
     let then = scenario.published.as_ref().map(|published| published::read(published, &names));
     let (then, remark) = match then {
         Some(Ok(then)) => (Some(then), None),
@@ -140,7 +140,8 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
 fn control(
     scenario: &Scenario,
     record: &Record,
-    (of_all, said): (&Runs<'_>, &[TargetNotes]),
+    of_all: &Runs<'_>,
+    said: &[TargetNotes],
     standings: &[Standing],
 ) -> Result<Option<Control>, RecordError> {
     let figure = &scenario.figures[0];

@@ -141,7 +141,7 @@ impl Checked<'_> {
             (None, Some(publish)) if file.say.is_empty() => Ok(vec![self.published(publish)?]),
             (None, publish) => {
                 let publish = publish.as_ref().map(Spanned::get_ref);
-                let said = file.say.iter().zip(says);
+                let said = file.say.values().zip(says);
                 said.map(|(say, kind)| self.said(publish, say, kind, kinds, places, keeper)).collect()
             }
         }
@@ -198,7 +198,7 @@ impl Checked<'_> {
     fn said(
         &self,
         publish: Option<&file::Publish>,
-        (name, say): (&String, &Spanned<file::Say>),
+        say: &Spanned<file::Say>,
         kind: &SayKind,
         kinds: &[RoomKind],
         places: &[Option<u16>],
@@ -209,7 +209,8 @@ impl Checked<'_> {
         let place = places.get(usize::from(kind.room)).copied().flatten();
         if has_joins && place.is_none() {
             let problem = format!(
-                "[say.{name}] is said in rooms that nobody joins: expected `join` in their [room.NAME]"
+                "[say.{}] is said in rooms that nobody joins: expected `join` in their [room.NAME]",
+                kind.name
             );
             return Err(self.wrong(say, problem));
         }

@@ -37,15 +37,15 @@ impl Away {
             let &Absence { client, from_ns, cut_ns, to_ns, cut, had, recovered, is_under_load } = absence;
             let is_back = to_ns != u64::MAX;
             if ending == Ending::CutShort && !is_back {
-                for (name, _) in said.to(client, from_ns, to_ns).take(had as usize) {
-                    away.of_says[said.kind_of(name)] += 1;
+                for (id, _) in said.to(client, from_ns, to_ns).take(had as usize) {
+                    away.of_says[said.kind_of(id)] += 1;
                 }
                 continue;
             }
             let mut due = 0;
             // One connection keeps order: the first `had` of them are those that came before it ended.
-            for (place, (name, sent_ns)) in (0..).zip(said.to(client, from_ns, to_ns)) {
-                away.of_says[said.kind_of(name)] += 1;
+            for (place, (id, sent_ns)) in (0..).zip(said.to(client, from_ns, to_ns)) {
+                away.of_says[said.kind_of(id)] += 1;
                 if place < had {
                     continue;
                 }

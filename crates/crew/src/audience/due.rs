@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use engine::Settled;
 
 use super::away::Away;
-use super::room_index::{Name, RoomIndex};
+use super::room_index::{BroadcastId, RoomIndex};
 use super::said::Said;
 use crate::ending::Ending;
 
@@ -23,13 +23,13 @@ pub(crate) struct Due {
 /// Copies of each kind due to clients that left in mid-step or were away.
 pub(super) fn apart_of_says(
     room_index: &RoomIndex<'_>,
-    lacking: &HashMap<Name, u32>,
+    lacking: &HashMap<BroadcastId, u32>,
     away: &Away,
     books: &[Settled],
 ) -> Vec<Due> {
     let mut of_says = vec![Due::default(); room_index.kinds()];
-    for (&name, &copies) in lacking {
-        of_says[room_index.kind_of(name)].left_behind += u64::from(copies);
+    for (&id, &copies) in lacking {
+        of_says[room_index.kind_of(id)].left_behind += u64::from(copies);
     }
     for (of_say, &sent) in of_says.iter_mut().zip(&away.of_says) {
         of_say.offline = sent;

@@ -3,6 +3,7 @@
 use engine::{Announced, Settled};
 
 use super::membership::MembershipTimeline;
+use super::room_index::BroadcastId;
 use super::said::arrived;
 
 /// How many members were to hear of newcomers to their rooms, and how many did. Newcomers are not there yet
@@ -13,7 +14,8 @@ pub(super) fn presence(membership: &MembershipTimeline<'_>, books: &[Settled]) -
     let mut news: Vec<(Announced, u32, u64)> = Vec::new();
     for Settled { worker, announced, .. } in books {
         for (number, &announced) in (0..).zip(announced).filter(|(_, announced)| !announced.is_void) {
-            let (here, last_ns) = heard.get(&(*worker, number)).copied().unwrap_or_default();
+            let (here, last_ns) =
+                heard.get(&BroadcastId { worker: *worker, number }).copied().unwrap_or_default();
             news.push((announced, here, last_ns.saturating_sub(announced.sent_ns)));
         }
     }

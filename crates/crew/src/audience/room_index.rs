@@ -7,7 +7,11 @@ use engine::{SentBroadcast, Settled};
 use load::{Census, Mix, RoleAssignment, Rooms, SayKind};
 
 /// A broadcast, by the worker that sent it and its number there.
-pub(super) type Name = (u16, u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct BroadcastId {
+    pub(super) worker: u16,
+    pub(super) number: u32,
+}
 
 /// The step's clients.
 #[derive(Clone, Debug)]
@@ -53,7 +57,8 @@ impl<'a> RoomIndex<'a> {
     }
 
     /// The kind of a message in these books.
-    pub(super) fn kind_of(&self, (worker, number): Name) -> usize {
+    pub(super) fn kind_of(&self, id: BroadcastId) -> usize {
+        let BroadcastId { worker, number } = id;
         let sent = self.sent.get(&worker).and_then(|sent| sent.get(number as usize));
         // The inverse of `Segment::number`: the mix goes by a client's number at its worker, as the stamp has
         // it.
@@ -78,8 +83,8 @@ impl<'a> RoomIndex<'a> {
     }
 
     /// The kind of a broadcast's message, with what the plan says about that kind.
-    pub(super) fn say_of(&self, name: Name) -> &SayKind {
-        &self.people.rooms.says()[self.kind_of(name)]
+    pub(super) fn say_of(&self, id: BroadcastId) -> &SayKind {
+        &self.people.rooms.says()[self.kind_of(id)]
     }
 
     /// The members of the rooms of a kind.

@@ -3,6 +3,7 @@
 use wire::{Answer, ServerEvent, SessionRequest};
 
 use super::Worker;
+use super::sessions::Place;
 
 impl Worker {
     /// Sends a message from outside to every member of the room, and tells its publisher the number of
@@ -23,6 +24,6 @@ impl Worker {
         self.stats.broadcasts += u64::from(is_said);
         let mut output = std::mem::take(&mut self.buffers.output);
         request.answer_published(is_said.then_some(members), &mut output);
-        self.answer((key, 0), output, Answer::Whole);
+        self.answer(Place { connection: key, stream: 0 }, output, Answer::Whole);
     }
 }

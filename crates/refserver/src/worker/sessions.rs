@@ -16,11 +16,18 @@ use super::{Buffers, TOKEN_SESSION, Worker, token};
 use crate::connection::{Connection, NEVER_NS};
 use crate::mailbox::Arrival;
 use crate::options::SlowPolicy;
+use crate::sessions::HeldRequest;
+
+/// The place of a request: the key of the connection that it came by, and its stream there (0 over HTTP/1.1).
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) connection: usize,
+    pub(super) stream: u32,
+}
 
 /// A method of a session to call.
 enum SessionCall<'a> {
-    /// A request, the key of the connection that it came by, and the stream there.
-    Request((usize, u32), SessionRequest),
+    Request(Place, SessionRequest),
     Lost,
     Broadcast(&'a [u8]),
     Timeout,
@@ -30,10 +37,10 @@ enum SessionCall<'a> {
 
 impl SessionCall<'_> {
     /// The connections of a request and of the request that is held.
-    fn sockets<'c>(&self, all: &'c Slab<Connection>, held: Option<(usize, u32)>) -> Option<[&'c Socket; 2]> {
+    fn sockets<'c>(&self, all: &'c Slab<Connection>, held: Option<Place>) -> Option<[&'c Socket; 2]> {
         match (self, held) {
-            (SessionCall::Request((asked, _), _), Some((held, _))) => {
-                Some([*asked, held].map(|key| &all[key].link.socket))
+            (SessionCall::Request(asked, _), Some(held)) => {
+                Some([*asked, held].map(|place| &all[place.connection].link.socket))
             }
             _ => None,
         }
@@ -122,15 +129,16 @@ impl Worker {
         if keeper != self.number && stream == 0 {
             return self.hand_over(key, request, keeper);
         }
+        let place = Place { connection: key, stream };
         let session = match self.sessions.find(request.name()) {
             Some(session) => session,
             None if request.opens() => {
                 let serial = self.new_serial();
                 self.sessions.open(&self.options.protocol, &request, serial, &self.held)
             }
-            None => return self.refuse((key, stream), request),
+            None => return self.refuse(place, request),
         };
-        self.call_session(session, SessionCall::Request((key, stream), request));
+        self.call_session(session, SessionCall::Request(place, request));
     }
 
     /// Moves a connection to the worker that keeps its session.
@@ -175,10 +183,10 @@ impl Worker {
         self.publish();
         let mut output = std::mem::take(&mut self.buffers.output);
         request.answer_metrics(&self.board.metrics(), &mut output);
-        self.answer((key, 0), output, Answer::Whole);
+        self.answer(Place { connection: key, stream: 0 }, output, Answer::Whole);
     }
 
-    fn refuse(&mut self, place: (usize, u32), request: SessionRequest) {
+    fn refuse(&mut self, place: Place, request: SessionRequest) {
         let mut output = std::mem::take(&mut self.buffers.output);
         let mut unused = Vec::new();
         let (rng, then) = (&mut self.rng, AnswerPart::More);
@@ -262,38 +270,39 @@ impl Worker {
     }
 
     /// Has a session hold a connection's request open.
-    fn hold(&mut self, key: usize, place: (usize, u32)) {
-        let (connection, stream) = place;
-        self.sessions.get(key).held = Some((self.token_of(connection), stream));
+    fn hold(&mut self, key: usize, place: Place) {
+        let token = self.token_of(place.connection);
+        self.sessions.get(key).held = Some(HeldRequest { token, stream: place.stream });
         self.bind(key, place);
     }
 
     /// Has a session told when a connection is gone, or a stream of it.
-    fn bind(&mut self, key: usize, (connection, stream): (usize, u32)) {
+    fn bind(&mut self, key: usize, place: Place) {
         let session = TOKEN_SESSION | token(key, self.sessions.get(key).serial);
-        let connection = &mut self.connections[connection];
-        match stream {
+        let connection = &mut self.connections[place.connection];
+        match place.stream {
             0 => connection.held_by = Some(session),
-            _ => connection.streams.push((stream, session)),
+            stream => connection.streams.push((stream, session)),
         }
     }
 
     /// Sends what a session has said to the connection whose request it holds.
-    fn answer_held(&mut self, place: (usize, u32), output: Vec<u8>, then: AnswerPart) {
-        match (place, then) {
-            ((_, 0), AnswerPart::More) => self.answer(place, output, Answer::Held),
-            ((_, 0), _) => self.answer(place, output, Answer::Whole),
-            ((key, stream), _) => self.answer_part(key, stream, output, then),
+    fn answer_held(&mut self, place: Place, output: Vec<u8>, then: AnswerPart) {
+        match (place.stream, then) {
+            (0, AnswerPart::More) => self.answer(place, output, Answer::Held),
+            (0, _) => self.answer(place, output, Answer::Whole),
+            _ => self.answer_part(place, output, then),
         }
     }
 
     /// Sends a part of an answer on a stream of HTTP/2.
-    fn answer_part(&mut self, key: usize, stream: u32, output: Vec<u8>, then: AnswerPart) {
+    fn answer_part(&mut self, place: Place, output: Vec<u8>, then: AnswerPart) {
+        let Place { connection: key, stream } = place;
         // Clients may keep their windows shut over a thousand answers each, or over one on each of a thousand
         // connections. Their bytes are held like others that are not taken.
         let (is_full, token) = (self.held.is_full(), self.token_of(key));
         if is_full && !output.is_empty() && self.connections[key].session.all_unsent_bytes() > 0 {
-            self.drop_slow_stream((key, stream), Slow::Crowd);
+            self.drop_slow_stream(place, Slow::Crowd);
         } else {
             if then != AnswerPart::More {
                 self.connections[key].take_stream(stream);
@@ -301,7 +310,7 @@ impl Worker {
             self.call(key, Call::Part(stream, &output, then));
             let is_left = |worker: &Worker| worker.connections[key].session.unsent_bytes(stream) > 0;
             if is_full && self.find(token).is_some() && is_left(self) {
-                self.drop_slow_stream((key, stream), Slow::Crowd);
+                self.drop_slow_stream(place, Slow::Crowd);
             }
         }
         self.buffers.output = Buffers::reuse(output);
@@ -309,10 +318,11 @@ impl Worker {
 
     /// Sends a session's output to a connection, which goes on to its next request if the output completes
     /// the answer.
-    pub(super) fn answer(&mut self, (key, stream): (usize, u32), output: Vec<u8>, answer: Answer) {
-        if stream != 0 {
+    pub(super) fn answer(&mut self, place: Place, output: Vec<u8>, answer: Answer) {
+        let key = place.connection;
+        if place.stream != 0 {
             let then = if matches!(answer, Answer::Held) { AnswerPart::More } else { AnswerPart::Last };
-            return self.answer_part(key, stream, output, then);
+            return self.answer_part(place, output, then);
         }
         let token = self.token_of(key);
         self.send_output(key, &output);
@@ -356,7 +366,7 @@ impl Worker {
         entry.timer_ns = NEVER_NS;
         let is_due = entry.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns);
         let reader = entry.held.filter(|_| entry.session.follows_reader());
-        let is_behind = |(key, stream): (usize, u32)| self.connections[key].unsent_bytes(stream) > 0;
+        let is_behind = |place: Place| self.connections[place.connection].unsent_bytes(place.stream) > 0;
         if !is_due {
             self.handle_session_called(key);
         } else if !reader.and_then(|held| self.find_held(held)).is_some_and(is_behind) {
@@ -420,7 +430,9 @@ impl Worker {
         if let Some(why) = why {
             return match (self.options.slow_policy, held) {
                 (SlowPolicy::DropMessage, _) => self.skip(messages, why),
-                (SlowPolicy::DropConnection, Some((connection, 0))) => self.drop_slow(connection, why),
+                (SlowPolicy::DropConnection, Some(place)) if place.stream == 0 => {
+                    self.drop_slow(place.connection, why);
+                }
                 (SlowPolicy::DropConnection, Some(place)) => self.drop_slow_stream(place, why),
                 (SlowPolicy::DropConnection, None) => {
                     self.count_slow_drop(why);
@@ -434,25 +446,26 @@ impl Worker {
 
     /// The reason why a batch of this many bytes is not sent to a connection that a session holds, if it is
     /// not: all bytes sent to such a connection are answers.
-    fn why_not_held(&self, (key, stream): (usize, u32), batch_bytes: usize) -> Option<Slow> {
-        let unsent_bytes = self.connections[key].unsent_bytes(stream);
+    fn why_not_held(&self, place: Place, batch_bytes: usize) -> Option<Slow> {
+        let unsent_bytes = self.connections[place.connection].unsent_bytes(place.stream);
         let is_behind = unsent_bytes > 0 && unsent_bytes + batch_bytes > self.options.backlog_bytes_max;
         let is_crowded = unsent_bytes > 0 && self.held.is_full();
-        self.why_not(key, batch_bytes)
+        self.why_not(place.connection, batch_bytes)
             .or(is_crowded.then_some(Slow::Crowd))
             .or(is_behind.then_some(Slow::Own))
     }
 
     /// Resets a stream that is not kept more for: the others of its connection may well be read.
-    fn drop_slow_stream(&mut self, (key, stream): (usize, u32), why: Slow) {
+    fn drop_slow_stream(&mut self, place: Place, why: Slow) {
+        let Place { connection: key, stream } = place;
         self.count_slow_drop(why);
         self.bereft.extend(self.connections[key].take_stream(stream));
         self.call(key, Call::Part(stream, b"", AnswerPart::Aborted));
     }
 
-    /// The connection, if it is still there, and the stream of a request that is held.
-    fn find_held(&self, (token, stream): (u64, u32)) -> Option<(usize, u32)> {
-        self.find(token).map(|key| (key, stream))
+    /// The place of a request that is held, if its connection is still there.
+    fn find_held(&self, held: HeldRequest) -> Option<Place> {
+        self.find(held.token).map(|connection| Place { connection, stream: held.stream })
     }
 
     fn find_session(&self, token: u64) -> Option<usize> {

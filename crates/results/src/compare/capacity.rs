@@ -1,6 +1,6 @@
 //! The capacities that both sides were searched for.
 
-use stats::compare::{self, Better, Change, Kind};
+use stats::compare::{self, Better, Change, Kind, PointEstimate};
 use stats::{Capacity, Interval};
 
 use super::row::Row;
@@ -19,9 +19,8 @@ pub(super) fn row(a: &[Run], b: &[Run]) -> Option<Row> {
         return None;
     }
     let at_least = [&of_a, &of_b].map(|side| side.iter().any(|found| found.at_least));
-    let found = repeats(&of_a, &of_b).or_else(|| {
-        Some(compare::intervals((mean(&of_a), range(&of_a)?), (mean(&of_b), range(&of_b)?), Better::Higher))
-    });
+    let found = repeats(&of_a, &of_b)
+        .or_else(|| Some(compare::intervals(searched(&of_a)?, searched(&of_b)?, Better::Higher)));
     Some(Row {
         clients: None,
         asked_per_s: None,
@@ -49,6 +48,11 @@ fn repeats(a: &[Capacity], b: &[Capacity]) -> Option<compare::Comparison> {
 
 fn mean(side: &[Capacity]) -> f64 {
     side.iter().map(|found| found.clients as f64).sum::<f64>() / side.len() as f64
+}
+
+/// The capacity that a side's searches found; `None` if one of them did not tell.
+fn searched(side: &[Capacity]) -> Option<PointEstimate> {
+    Some(PointEstimate { value: mean(side), interval: range(side)? })
 }
 
 /// The range that a side's searches leave open; `None` if one of them did not tell.

@@ -51,9 +51,10 @@ pub(super) struct FileAccount {
 impl FileAccount {
     pub(super) fn of(step: &Step) -> Option<Self> {
         let spent = step.spent.as_ref()?;
+        let percent = |&(owner, share): &(Owner, f64)| Some((owner.key(), rounded(share)?));
         let part = |of: &LatencyParts, owners: Option<Owners>| FilePart {
             spent: FileSpent::from(of),
-            owners_percent: owners.unwrap_or_default().0.iter().filter_map(by_key).collect(),
+            owners_percent: owners.unwrap_or_default().0.iter().filter_map(percent).collect(),
         };
         Some(FileAccount {
             waited_percent: rounded(spent.waited_percent)?,
@@ -69,10 +70,6 @@ impl FileAccount {
 /// The quantile of files in which limits did not choose it.
 fn usual_quantile() -> f64 {
     TAIL_QUANTILE
-}
-
-fn by_key(&(owner, percent): &(Owner, f64)) -> Option<(&'static str, f64)> {
-    Some((owner.key(), rounded(percent)?))
 }
 
 impl From<FileAccount> for TimeSpent {

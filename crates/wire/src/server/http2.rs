@@ -62,6 +62,15 @@ pub(super) struct Http2 {
     last: u32,
 }
 
+/// A block of fields: the head of a request, or its trailer.
+#[derive(Clone, Copy, Debug)]
+struct HeadBlock<'a> {
+    stream: u32,
+    block: &'a [u8],
+    /// True if nothing follows it.
+    ends: bool,
+}
+
 /// A request whose body is coming in.
 #[derive(Debug)]
 struct PendingRequest {
@@ -197,7 +206,7 @@ impl Http2 {
     ) -> Result<(), Failure> {
         match self.connection.handle_frame(frame, &cfg.limits, now_ns, io.out(0))? {
             ConnectionEvent::Head { stream, block, ends } => {
-                self.handle_head(cfg, now_ns, (stream, ends), &block, io, on)
+                self.handle_head(cfg, now_ns, HeadBlock { stream, ends, block: &block }, io, on)
             }
             ConnectionEvent::Data { stream, data, taken, ends } => {
                 let Some(at) = self.find(stream)? else { return self.past.judge(stream).map_err(bad) };
@@ -283,11 +292,11 @@ impl Http2 {
         &mut self,
         cfg: &ServerConfig,
         now_ns: u64,
-        (stream, ends): (u32, bool),
-        block: &[u8],
+        head_block: HeadBlock<'_>,
         io: &mut impl Io,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
+        let HeadBlock { stream, ends, block } = head_block;
         let (decoder, limits) = (&mut self.connection.decoder, &cfg.limits);
         // Streams only count upwards (§5.1.1), so this is no new request.
         if stream <= self.last {

@@ -40,18 +40,18 @@ pub(super) fn estimate(scenario: &Scenario) -> Result<Estimate, Failure> {
 
 /// Formats a scenario's flags as on a command line.
 pub(super) fn words(flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
-    flags.iter().map(word)
+    flags.iter().map(|(name, value)| word(name, value))
 }
 
 /// Formats the flags as on a command line, without those of other dialects: a target with several dialects
 /// has its flags for all of them in one place.
 pub(super) fn words_for(dialect: DialectId, flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
     let concerns = move |name: &str| dialects_of(name).is_none_or(|dialects| dialects.contains(&dialect));
-    flags.iter().filter(move |(name, _)| concerns(name)).map(word)
+    flags.iter().filter(move |(name, _)| concerns(name)).map(|(name, value)| word(name, value))
 }
 
-fn word((name, value): &(String, String)) -> String {
-    match value.as_str() {
+fn word(name: &str, value: &str) -> String {
+    match value {
         "" => format!("--{name}"),
         value => format!("--{name}={value}"),
     }
@@ -69,7 +69,8 @@ pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMi
         });
     };
     let known: Vec<&str> = of_verb.get_arguments().filter_map(|argument| argument.get_long()).collect();
-    if let Some((literal, _)) = flags.iter().find(|flag| !secrets::in_command([word(flag)]).is_empty()) {
+    let is_secret = |name: &str, value: &str| !secrets::in_command([word(name, value)]).is_empty();
+    if let Some((literal, _)) = flags.iter().find(|(name, value)| is_secret(name, value)) {
         return Err(FlagMistake {
             flag: Some(literal.clone()),
             message: "a suite must not contain secrets, because it is kept with its results".to_owned(),

@@ -11,8 +11,15 @@ use crate::failure::Failure;
 use crate::json::escape;
 use crate::ws::frame::{self, Opcode};
 
-/// The code and reason with which the service `/close` closes.
-pub(crate) const GO_AWAY: (u16, &str) = (3000, "Go away!");
+/// The close of the service `/close`.
+pub(crate) const GO_AWAY: CloseReason = CloseReason { code: 3000, text: "Go away!" };
+
+/// The contents of a close frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CloseReason {
+    pub(crate) code: u16,
+    pub(crate) text: &'static str,
+}
 
 /// Answers the messages of the array that lies in `out`: appends the replies, as strings with commas between.
 /// An array that is none is a failure, before anything is done.

@@ -6,7 +6,7 @@
 //! open --broken framing; or the service closes--> closed
 //! ```
 
-use super::app::{self, GO_AWAY};
+use super::app::{self, CloseReason, GO_AWAY};
 use super::facts::HEARTBEAT;
 use super::frames;
 use super::plain::Place;
@@ -27,7 +27,7 @@ use crate::ws::frame::{self, BODY};
 const NS_PER_MS: u64 = 1_000_000;
 
 /// The close code and reason for a client whose message is no JSON.
-const BROKEN: (u16, &str) = (3000, "Broken framing.");
+const BROKEN: CloseReason = CloseReason { code: 3000, text: "Broken framing." };
 
 /// One connection's side.
 #[derive(Debug)]
@@ -70,13 +70,13 @@ impl ServerProtocol for Server {
         if self.service_room.service.app != App::Close {
             return on(ServerEvent::Joined { room: self.service_room.room(self.framing) });
         }
-        let (code, reason) = GO_AWAY;
+        let CloseReason { code, text } = GO_AWAY;
         if self.framing == Framing::Framed {
-            link.say(&[format!("c[{code},\"{reason}\"]").as_bytes()]);
+            link.say(&[format!("c[{code},\"{text}\"]").as_bytes()]);
         }
         // Nothing is said behind a close.
         self.heartbeat_at_ns = u64::MAX;
-        link.sender.close_because(link.io, code, reason);
+        link.sender.close_because(link.io, code, text);
     }
 
     #[inline]
@@ -110,8 +110,8 @@ impl ServerProtocol for Server {
         };
         if answered.is_err() {
             out.truncate(start);
-            let (code, reason) = BROKEN;
-            link.sender.close_because(link.io, code, reason);
+            let CloseReason { code, text } = BROKEN;
+            link.sender.close_because(link.io, code, text);
             return answered;
         }
         if out.len() == replies {

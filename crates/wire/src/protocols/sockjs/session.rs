@@ -10,7 +10,7 @@
 
 use std::convert::Infallible;
 
-use super::app::{self, GO_AWAY};
+use super::app::{self, CloseReason, GO_AWAY};
 use super::facts::{DISCONNECT, HEARTBEAT, RESPONSE_LIMIT};
 use super::receiver::{Receiver, Receiving};
 use super::request::{Request, Verb};
@@ -22,11 +22,9 @@ use crate::io::Io;
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink, is_too_much};
 
-type Reason = (u16, &'static str);
-
-const ANOTHER: Reason = (2010, "Another connection still open");
-const INTERRUPTED: Reason = (1002, "Connection interrupted");
-const TOO_SLOW: Reason = (1008, "Too many messages waiting");
+const ANOTHER: CloseReason = CloseReason { code: 2010, text: "Another connection still open" };
+const INTERRUPTED: CloseReason = CloseReason { code: 1002, text: "Connection interrupted" };
+const TOO_SLOW: CloseReason = CloseReason { code: 1008, text: "Too many messages waiting" };
 
 /// One session.
 #[derive(Debug)]
@@ -58,7 +56,7 @@ struct Terms {
 enum Phase {
     New,
     Open,
-    Closed(Reason),
+    Closed(CloseReason),
     Over,
 }
 
@@ -190,8 +188,9 @@ impl Session {
 }
 
 /// Writes a close frame, and with it the end of the answer.
-fn close(mut receiver: Receiver, out: &mut Vec<u8>, (code, reason): Reason) -> Answer<Infallible> {
-    receiver.write_frame(out, [format!("c[{code},\"{reason}\"]").as_bytes(), b"", b""], 0);
+fn close(mut receiver: Receiver, out: &mut Vec<u8>, reason: CloseReason) -> Answer<Infallible> {
+    let CloseReason { code, text } = reason;
+    receiver.write_frame(out, [format!("c[{code},\"{text}\"]").as_bytes(), b"", b""], 0);
     receiver.end(out);
     Answer::Whole
 }

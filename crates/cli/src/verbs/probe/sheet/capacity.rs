@@ -220,7 +220,9 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let (again, refused_again) = admit(tester, WINDOW / 2)?;
     let until_refused = refused_at.elapsed();
     let fills = again > 0 && (refused_again.is_none() || lets_in_soon(tester, waited / again as u32)?);
-    let per_s = limit_per_s((accepted, time), (again, if fills { until_refused } else { waited }));
+    let at_first = LetIn { connections: accepted, time };
+    let once_more = LetIn { connections: again, time: if fills { until_refused } else { waited } };
+    let per_s = limit_per_s(at_first, once_more);
     let after = retry_after.as_ref().map(|after| format!(", Retry-After: {after}")).unwrap_or_default();
     let text = format!("{counted}, then refused: {refusal}{after}; {} after 1 s", more(again));
     let data = json!({
@@ -255,12 +257,18 @@ fn lets_in_soon(tester: &Tester<'_>, apart: Duration) -> Result<bool, NotTried> 
     }
 }
 
-/// New connections per second, by those at first and those let in again after a refusal, each with the time
-/// in which the limit let them in.
-fn limit_per_s((accepted, time): (u64, Duration), (again, time_again): (u64, Duration)) -> f64 {
+/// Connections that were let in, and the time in which the limit did so.
+#[derive(Clone, Copy, Debug)]
+struct LetIn {
+    connections: u64,
+    time: Duration,
+}
+
+/// New connections per second, by those at first and those let in again after a refusal.
+fn limit_per_s(at_first: LetIn, again: LetIn) -> f64 {
     // Where a window ends in the midst of a try, that try has those of two: the lower one is the rate.
-    let at_first_per_s = accepted as f64 / time.max(WINDOW).as_secs_f64();
-    at_first_per_s.min(again as f64 / time_again.as_secs_f64())
+    let at_first_per_s = at_first.connections as f64 / at_first.time.max(WINDOW).as_secs_f64();
+    at_first_per_s.min(again.connections as f64 / again.time.as_secs_f64())
 }
 
 /// Connections that were let in after a refusal.
@@ -428,14 +436,14 @@ mod tests {
 
     #[test]
     fn rates_count_the_time_of_both_tries() {
-        let ms = Duration::from_millis;
+        let let_in = |connections, ms| LetIn { connections, time: Duration::from_millis(ms) };
         for (first, again, per_s) in [
             // A bucket of 50/s that held 50, and a window of 100 a second: at 250/s, one after another.
-            ((62, ms(248)), (62, ms(1248)), 50),
-            ((100, ms(400)), (100, ms(1000)), 100),
+            (let_in(62, 248), let_in(62, 1248), 50),
+            (let_in(100, 400), let_in(100, 1000), 100),
             // A window that ended in the midst of the first try.
-            ((160, ms(700)), (100, ms(1000)), 100),
-            ((20, ms(80)), (0, ms(1000)), 0),
+            (let_in(160, 700), let_in(100, 1000), 100),
+            (let_in(20, 80), let_in(0, 1000), 0),
         ] {
             assert_eq!(limit_per_s(first, again).round() as u64, per_s, "{first:?} {again:?}");
         }
