@@ -3,6 +3,7 @@
 
 mod comments;
 mod findings;
+mod idioms;
 mod modules;
 mod names;
 mod pages;

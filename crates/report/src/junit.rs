@@ -237,7 +237,9 @@ mod tests {
     fn each_case_has_a_name_of_its_own() {
         let mut run = limited();
         run.steps.push(run.steps[1].clone());
-        run.steps.iter_mut().for_each(|step| step.standing.clear());
+        for step in &mut run.steps {
+            step.standing.clear();
+        }
         let xml = junit(&run);
         let names: Vec<&str> = xml.lines().filter_map(|line| line.split("name=").nth(2)).collect();
         assert!(names.len() >= 6 && names.iter().collect::<HashSet<_>>().len() == names.len(), "{names:?}");
@@ -255,7 +257,9 @@ mod tests {
     #[test]
     fn a_walk_fails_where_it_held_nothing() {
         let mut run = sample::broadcast_run();
-        run.steps.iter_mut().for_each(|step| step.standing.clear());
+        for step in &mut run.steps {
+            step.standing.clear();
+        }
         assert!(junit(&run).contains("tests=\"2\" failures=\"0\" skipped=\"1\""), "{}", junit(&run));
         run.steps.remove(0);
         assert!(junit(&run).contains("tests=\"1\" failures=\"1\" skipped=\"0\""), "{}", junit(&run));

@@ -144,8 +144,12 @@ fn broken_answers_keep_nobody_from_connecting() {
     let errors = |scenario: Scenario, kind: &str| {
         let mut step = Step { usable: Some(290), ..step() };
         (step.counts.connected, step.counts.connect_failures) = (290, 10);
-        (0..10).for_each(|_| step.errors.add("refused", 0, "connection refused"));
-        (0..50).for_each(|_| step.errors.add(kind, 0, "cut short"));
+        for _ in 0..10 {
+            step.errors.add("refused", 0, "connection refused");
+        }
+        for _ in 0..50 {
+            step.errors.add(kind, 0, "cut short");
+        }
         let run = run_of(scenario, vec![step]);
         failings(scenario, &run.steps[0])[0].terse()
     };
@@ -159,7 +163,9 @@ fn broken_answers_keep_nobody_from_connecting() {
 #[test]
 fn encoded_answers_are_wrong() {
     let (how_much, ..) = said(Scenario::Stream, |step| {
-        (0..2).for_each(|_| step.errors.add("http_encoded", 0, "gzip"));
+        for _ in 0..2 {
+            step.errors.add("http_encoded", 0, "gzip");
+        }
     });
     assert!(how_much.contains(r#"loss.wrong example="gzip" of=1800 what="answers" wrong=2"#), "{how_much}");
 }
@@ -169,7 +175,9 @@ fn unrecognised_messages_fail_nobody() {
     let said = |messages: u64, change: fn(&mut Step)| {
         let mut step = step();
         step.counts = Counts { sent: 1_800, expected: 3_600, received: 600, missing: 3_000, ..step.counts };
-        (0..messages).for_each(|_| step.errors.add("unmatched", 0, "copy"));
+        for _ in 0..messages {
+            step.errors.add("unmatched", 0, "copy");
+        }
         change(&mut step);
         let conclusion = conclude(&run_of(Scenario::Broadcast, vec![step]));
         (conclusion.status(), conclusion.outcome)
