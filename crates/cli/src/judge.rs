@@ -47,7 +47,7 @@ impl Judge {
         });
     }
 
-    /// The step with limits, bottleneck and marks. `previous` was measured before it.
+    /// The step with limits, bottleneck and caveats. `previous` was measured before it.
     pub(crate) fn judge(&mut self, mut step: Step, order: &StepOrder, previous: Option<&Step>) -> Step {
         step.warmup = self.warmup.take();
         // Before the verdict, one of whose rules is that the ceiling was reached.
@@ -64,14 +64,14 @@ impl Judge {
         verdict::weigh_broken(&mut step);
         // After the limits: what is sought is the cause of what broke.
         step.bottleneck = Some(verdict::bottleneck(&step, previous));
-        step.marks = verdict::marks(&step, self.quantile);
+        step.caveats = verdict::caveats(&step, self.quantile);
         step
     }
 }
 
 /// The step, judged, in whose midst the generator broke.
 pub(crate) fn cut_short(mut step: Step, error: &crew::Error) -> Step {
-    step.marks.insert(0, Caveat::CutShort { error: error.to_string() });
+    step.caveats.insert(0, Caveat::CutShort { error: error.to_string() });
     // What did not come was not lost by the server.
     step.standing = vec![standing::unfinished()];
     step.bottleneck = Some(Cause::GeneratorBroke { error: error.to_string() }.into());

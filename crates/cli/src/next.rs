@@ -494,7 +494,7 @@ fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_longer_anyway = is_longer_anyway || require_history(run, conclusion).is_some();
     let has_more = has_messages && conclusion.status() == Status::Passed && !is_longer_anyway;
     let step = heaviest_kept(run).filter(|_| has_more)?;
-    let (samples, needed) = run.verdict.trust.iter().find_map(|caveat| match caveat.low {
+    let (samples, needed) = run.verdict.caveats.iter().find_map(|caveat| match caveat.low {
         Caveat::Samples { samples, needed, .. } => Some((samples, needed)),
         _ => None,
     })?;
@@ -513,7 +513,7 @@ fn add_clients_for_memory(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_unclear = |caveat: &Caveat| {
         matches!(caveat, Caveat::MemoryFewReadings { .. } | Caveat::MemoryFlat | Caveat::MemoryOneLoad { .. })
     };
-    run.verdict.trust.iter().find(|caveat| is_unclear(&caveat.low))?;
+    run.verdict.caveats.iter().find(|caveat| is_unclear(&caveat.low))?;
     let clients = run.steps.last()?.clients * 10;
     if conclusion.status() != Status::Passed || clients > CLIENTS_MAX {
         return None;

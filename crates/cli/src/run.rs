@@ -64,9 +64,9 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
         weight::weigh(crew.watch(), held.unwrap_or(0), keeps_windows, &mut recorder.run.verdict);
     }
     if plan.flap.is_some() {
-        recorder.run.verdict.trust.extend(flap::why_nothing_is_said(&recorder.run.steps).map(Into::into));
+        recorder.run.verdict.caveats.extend(flap::why_nothing_is_said(&recorder.run.steps).map(Into::into));
     }
-    recorder.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(Into::into));
+    recorder.run.verdict.caveats.extend(crew.scrape().and_then(Scrape::trouble).map(Into::into));
     match &measured {
         Ok(()) => crew.finish(&mut recorder.live),
         // Workers that have failed are not asked to close their connections in good order.

@@ -93,9 +93,9 @@ impl<'a> RunRecorder<'a> {
 
     /// Keeps a step that is not whole: a resumed run does it again.
     pub(crate) fn keep_cut_short(&mut self, mut step: Step) {
-        step.marks.extend(self.resumed.take());
-        step.marks.extend(self.live.finish_restarts());
-        step.marks.extend(self.events.as_mut().and_then(EventLog::end_step));
+        step.caveats.extend(self.resumed.take());
+        step.caveats.extend(self.live.finish_restarts());
+        step.caveats.extend(self.events.as_mut().and_then(EventLog::end_step));
         self.run.steps.push(step);
         self.run.verdict = verdict::conclude(self.run.scenario, &self.run.steps);
         self.live.handle_step(&self.run);
@@ -108,7 +108,7 @@ impl<'a> RunRecorder<'a> {
     /// There are no more steps: nothing is left to resume.
     pub(crate) fn handle_over(&mut self, note: Option<Caveat>) {
         self.run.resume_after = None;
-        self.run.verdict.trust.extend(note.map(Into::into));
+        self.run.verdict.caveats.extend(note.map(Into::into));
     }
 
     /// Finishes the run, whose verdict is known. Returns whether the user has asked for the end by now.

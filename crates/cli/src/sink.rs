@@ -91,7 +91,7 @@ impl Sink {
         self.print_step(run, run.steps.len() - 1);
         let resume = self.out.is_some().then(|| "--resume goes on".to_owned());
         // Whatever else speaks against it, this is what its reader has to know.
-        run.verdict.trust.insert(0, Caveat::Unended { resume }.into());
+        run.verdict.caveats.insert(0, Caveat::Unended { resume }.into());
         // Told once, and not with every step while the disk is full.
         let was_behind = self.behind.is_some();
         self.keep(run);
@@ -99,7 +99,7 @@ impl Sink {
             stderr::line(format_args!("throng: {failure}; the run goes on"));
         }
         self.archive.keep_so_far(run);
-        run.verdict.trust.remove(0);
+        run.verdict.caveats.remove(0);
     }
 
     /// Prints the header of the run, and the steps of an earlier part, where text is printed as it comes.

@@ -16,11 +16,11 @@ pub(crate) fn weigh(watch: &ServerWatch, clients: u64, keeps_windows: bool, verd
             let later = watch.own_bytes().filter(|_| clients > 0);
             verdict.memory_later = later.and_then(|bytes| line.exceeded_by(clients as f64, bytes as f64));
             // Some servers make the windows when they first need them, others with the connection.
-            verdict.trust.extend(keeps_windows.then(|| Caveat::KeptWindows.into()));
+            verdict.caveats.extend(keeps_windows.then(|| Caveat::KeptWindows.into()));
         }
         _ => {
             let readings = watch.sees_server().then(|| watch.growth().len());
-            verdict.trust.extend(why_not(found, readings, watch.before()).map(Into::into));
+            verdict.caveats.extend(why_not(found, readings, watch.before()).map(Into::into));
         }
     }
 }

@@ -223,7 +223,7 @@ fn resources(step: &Step) -> Vec<Column> {
         optional("generator_rss_bytes_peak", generator.and_then(|generator| generator.rss_bytes_peak)),
         optional("bottleneck", step.bottleneck.as_ref().map(|finding| finding.bottleneck)),
         column("broken_limits", broken.join("; ")),
-        column("marks", finding::join(&step.marks, "; ")),
+        column("marks", finding::join(&step.caveats, "; ")),
     ]
 }
 

@@ -20,7 +20,7 @@ pub fn annotations(run: &Run) -> String {
             lines += &format!("::error title={title}::{}\n", data(&text));
         }
     }
-    for caveat in &run.verdict.trust {
+    for caveat in &run.verdict.caveats {
         lines += &format!("::warning title={title}::{}\n", data(&caveat.to_string()));
     }
     lines
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn nothing_from_outside_is_a_command() {
         let mut run = sample::idle_run();
-        run.verdict.trust = vec![Caveat::told("100%\n::error::mine".into()).into()];
+        run.verdict.caveats = vec![Caveat::told("100%\n::error::mine".into()).into()];
         assert_eq!(annotations(&run), "::warning title=throng idle::100%25·::error::mine\n");
     }
 }

@@ -63,8 +63,8 @@ fn suite(run: &Run, rule: &FailureRule, step: &Step, load: &str) -> Suite {
     let mut skipped = limits.iter().filter(|limit| !limit.passed).count() - failures;
     // GitLab shows no name of a suite.
     let head = |what: &str| attributes(&class(run), &format!("{load}: {what}"), step.duration_ns);
-    let marks: String = step.marks.iter().map(|mark| escape(&mark.to_string()) + "\n").collect();
-    let said = if marks.is_empty() { marks } else { format!("<system-out>{marks}</system-out>") };
+    let caveats: String = step.caveats.iter().map(|caveat| escape(&caveat.to_string()) + "\n").collect();
+    let said = if caveats.is_empty() { caveats } else { format!("<system-out>{caveats}</system-out>") };
     let case = |limit: &LimitOutcome| {
         let outcome = outcome(run.scenario, step, limit, is_failure(limit)).map(|outcome| outcome + &said);
         testcase(&head(&limit.of.to_string()), outcome)
@@ -357,7 +357,7 @@ mod tests {
     fn nothing_from_outside_is_markup() {
         let mut run = sample::idle_run();
         run.target.name = Some("a\"<b>&\u{1b}".into());
-        run.steps[0].marks = vec![Caveat::told("</system-out>".into())];
+        run.steps[0].caveats = vec![Caveat::told("</system-out>".into())];
         let xml = junit(&run);
         assert!(xml.contains("name=\"throng idle a&quot;&lt;b&gt;&amp;·\""), "{xml}");
         assert!(xml.contains("<system-out>&lt;/system-out&gt;\n</system-out>"), "{xml}");

@@ -107,7 +107,7 @@ fn verdict(run: &Run) -> String {
         text +=
             &format!("- **Limit** `{}`: {bold}{}{bold}{actual}\n", limit.outcome.of, limit.outcome_text());
     }
-    if run.verdict.is_trusted() {
+    if run.verdict.caveats.is_empty() {
         text += "- **CAVEATS** none\n";
     }
     for caveat in conclusion.caveats(run) {

@@ -2,7 +2,7 @@
 
 use results::conclusion::{conclude as conclude_run, failing};
 use results::finding::Finding;
-use results::verdict::{bottleneck, conclude, marks};
+use results::verdict::{bottleneck, caveats, conclude};
 use results::{
     Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Requirement, RoleFigures, Run, SayFigures,
     Scenario, ServerUse, Step, Target, standing,
@@ -27,7 +27,7 @@ fn judged(scenario: Scenario, mut step: Step) -> Step {
     step.figures.service = step.figures.rtt.clone();
     step.standing = standing::check(&standing::limits(scenario, &[], 0.0), &step);
     step.bottleneck = Some(bottleneck(&step, None));
-    step.marks = marks(&step, 0.95);
+    step.caveats = caveats(&step, 0.95);
     step
 }
 
@@ -321,12 +321,12 @@ pub(crate) fn keyed(run: &Run, text: &str) -> String {
         sentences.push((claim.to_string(), claim.key));
         sentences.push((claim.answer.clone(), claim.key));
     }
-    sentences.extend(run.verdict.trust.iter().map(|caveat| (caveat.to_string(), caveat.key())));
+    sentences.extend(run.verdict.caveats.iter().map(|caveat| (caveat.to_string(), caveat.key())));
     for step in &run.steps {
         let limits = step.limits.iter().chain(&step.standing).chain(&step.stop);
         let losses = limits.map(|limit| failing(run.scenario, step, limit));
         sentences.extend(losses.map(|loss| (loss.to_string(), loss.key())));
-        sentences.extend(step.marks.iter().map(|caveat| (caveat.to_string(), caveat.key())));
+        sentences.extend(step.caveats.iter().map(|caveat| (caveat.to_string(), caveat.key())));
         sentences.extend(step.bottleneck.iter().map(|found| (found.cause.to_string(), found.cause.key())));
     }
     // A sentence may be a part of another.

@@ -242,7 +242,7 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<Note> {
         not_held("B", b),
     ];
     let mut notes: Vec<Note> = differing.into_iter().flatten().collect();
-    let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count() as u64;
+    let doubtful = runs().filter(|run| !run.verdict.caveats.is_empty()).count() as u64;
     if doubtful > 0 {
         notes.push(Note::Caveats { runs: doubtful, of: runs().count() as u64 });
     }

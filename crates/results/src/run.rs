@@ -108,14 +108,7 @@ pub struct Verdict {
     /// The bottleneck at the lightest step that broke, or else at the last.
     pub bottleneck: Option<Found>,
     /// Caveats of the numbers.
-    pub trust: Vec<RunCaveat>,
-}
-
-impl Verdict {
-    /// Returns whether nothing speaks against the numbers.
-    pub fn is_trusted(&self) -> bool {
-        self.trust.is_empty()
-    }
+    pub caveats: Vec<RunCaveat>,
 }
 
 /// Words on one line, as a shell reads them again. What needs no quotes has none: people read this first.

@@ -106,7 +106,7 @@ pub struct Step {
     /// The bottleneck.
     pub bottleneck: Option<Found>,
     /// Caveats of the step's metrics.
-    pub marks: Vec<Caveat>,
+    pub caveats: Vec<Caveat>,
 }
 
 /// The phase of a step when the user ended it.

@@ -72,7 +72,7 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
         ":bottleneck": verdict.bottleneck.as_ref().map(|finding| finding.bottleneck.name()),
         ":capacity": verdict.capacity.as_ref().map(|capacity| signed(capacity.clients)),
         ":broken_limits": verdict.limits.iter().filter(|outcome| !outcome.passed).count() as i64,
-        ":trusted": verdict.is_trusted(),
+        ":trusted": verdict.caveats.is_empty(),
         ":results": results,
         ":unfinished": run.resume_after.is_some(),
         ":name": run.name,
@@ -141,7 +141,7 @@ fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Ste
         ":server_rss_bytes": server.and_then(|server| server.rss_bytes_peak).map(signed),
         ":generator_cpu_percent": generator.as_ref().and_then(|generator| generator.cpu_percent_mean),
         ":bottleneck": step.bottleneck.as_ref().map(|finding| finding.bottleneck.name()),
-        ":marks": finding::join(&step.marks, "\n"),
+        ":marks": finding::join(&step.caveats, "\n"),
     })?;
     Ok(())
 }

@@ -432,7 +432,7 @@ mod tests {
             let [entry] = &store.list(&Query::default()).unwrap()[..] else { panic!("one run") };
             assert_eq!((entry.steps, entry.clients, entry.unfinished), (steps, steps, true));
         }
-        run.verdict.trust.push(results::finding::Caveat::Unended { resume: None }.into());
+        run.verdict.caveats.push(results::finding::Caveat::Unended { resume: None }.into());
         store.finish(&run, 3).unwrap();
         assert_eq!(store.results("one").unwrap(), results::file::write(&run));
         assert_eq!(["steps", "histograms", "parts"].map(|table| rows(&store, table)), [3, 6, 0]);

@@ -154,7 +154,7 @@ fn longer_runs_are_the_same_load() {
     let brief = |line: &str, change: fn(&mut Step)| {
         let mut run = run(line, change);
         run.verdict
-            .trust
+            .caveats
             .push(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 }.into());
         proposed(&run).1
     };
@@ -258,7 +258,7 @@ fn refused_publishers_are_told_of_their_headers() {
 #[test]
 fn one_command_is_proposed_once() {
     let mut run = run("throng idle ws://h/ --clients 1", |step| step.clients = 1);
-    run.verdict.trust.push(Caveat::MemoryFlat.into());
+    run.verdict.caveats.push(Caveat::MemoryFlat.into());
     assert_eq!(proposed(&run).0, ["add_clients_for_memory"]);
 }
 
@@ -275,7 +275,7 @@ fn closed_servers_get_no_smaller_load() {
 #[test]
 fn few_samples_are_followed_by_a_longer_run() {
     let mut run = run("throng broadcast ws://h/ --clients 100 -d 10s", |_| {});
-    run.verdict.trust.push(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 }.into());
+    run.verdict.caveats.push(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 }.into());
     let (keys, command) = proposed(&run);
     assert_eq!(keys, ["take_more_samples", "search_above"]);
     assert_eq!(command, "throng broadcast ws://h/ --clients 100 --duration 24s");
@@ -286,7 +286,7 @@ fn two_samples_are_no_measure_of_time() {
     let after = |took_ns, samples| {
         let took = |step: &mut Step| step.duration_ns = took_ns;
         let mut run = run("throng broadcast ws://h/ --clients 1 -d 110ms", took);
-        run.verdict.trust.push(Caveat::Samples { quantile: Quantile(0.99), samples, needed: 1_000 }.into());
+        run.verdict.caveats.push(Caveat::Samples { quantile: Quantile(0.99), samples, needed: 1_000 }.into());
         proposed(&run).1
     };
     let of = |seconds: &str| format!("throng broadcast ws://h/ --clients 1 --duration {seconds}");
@@ -415,7 +415,7 @@ fn lost_history_is_made_a_requirement() {
     };
     let mut run = of("throng audit ws://h/ --clients 20 -d 2s");
     for caveat in [None, Some(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 })] {
-        run.verdict.trust.extend(caveat.map(Into::into));
+        run.verdict.caveats.extend(caveat.map(Into::into));
         let (keys, command) = proposed(&run);
         let expected = "throng audit ws://h/ --clients 20 -d 2s --require at-least-once";
         assert_eq!((&keys[..], &*command), (&["require_history"][..], expected));

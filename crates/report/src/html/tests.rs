@@ -207,9 +207,9 @@ fn caveats_of_all_steps_are_said_once() {
     let caveat = |sentence: &str| Caveat::told(sentence.into());
     run.steps = vec![run.steps[0].clone(), run.steps[0].clone()];
     for step in &mut run.steps {
-        step.marks = vec![caveat("of all steps")];
+        step.caveats = vec![caveat("of all steps")];
     }
-    run.steps[1].marks.push(caveat("of one step"));
+    run.steps[1].caveats.push(caveat("of one step"));
     run.verdict = results::verdict::conclude(run.scenario, &run.steps);
     let words = words_of(&page_of(&[run]));
     let steps = words.split_once("id=\"verdicts\"").unwrap().1;
@@ -224,7 +224,7 @@ fn text_from_outside_is_never_markup() {
     run.target.version = Some(evil.into());
     run.environment.cpu = Some(evil.into());
     run.command.push(evil.into());
-    run.steps[0].marks.push(Caveat::told(evil.into()));
+    run.steps[0].caveats.push(Caveat::told(evil.into()));
     run.steps[0].errors.add(evil, 0, evil);
     run.verdict = results::verdict::conclude(run.scenario, &run.steps);
     let harmless = page_of(&[sample::broadcast_run()]);

@@ -57,7 +57,7 @@ struct RunView {
     answers: Vec<Answer>,
     facts: Vec<Fact>,
     latency: Latency,
-    doubts: Vec<String>,
+    caveats: Vec<String>,
     /// The capacity of each number of clients in a sweep.
     level_columns: [&'static str; LEVEL_NAMES.len()],
     levels: Vec<[String; LEVEL_NAMES.len()]>,
@@ -108,7 +108,7 @@ struct RowView {
     /// The limits that it broke, with what came.
     broken: Vec<String>,
     reason: String,
-    marks: Vec<String>,
+    caveats: Vec<String>,
 }
 
 /// The view of some runs.
@@ -193,11 +193,11 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
         table.map(|StepTable { names, rows }| PartsView { title, columns: names, rows })
     };
     // What is said once of all steps is not said again at each.
-    let is_of_all = |mark: &Caveat| {
+    let is_of_all = |caveat: &Caveat| {
         run.verdict
-            .trust
+            .caveats
             .iter()
-            .any(|said| !matches!(said.place, Place::Some { .. }) && said.low.is_alike(mark))
+            .any(|said| !matches!(said.place, Place::Some { .. }) && said.low.is_alike(caveat))
     };
     let row = |(step, load, latencies, outcome): (&Step, _, _, _)| RowView {
         load,
@@ -205,7 +205,7 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
         outcome,
         broken: conclusion::failings(run.scenario, step).iter().map(ToString::to_string).collect(),
         reason: step.bottleneck.as_ref().map(|found| found.cause.to_string()).unwrap_or_default(),
-        marks: step.marks.iter().filter(|mark| !is_of_all(mark)).map(ToString::to_string).collect(),
+        caveats: step.caveats.iter().filter(|caveat| !is_of_all(caveat)).map(ToString::to_string).collect(),
     };
     let rows = run.steps.iter().zip(load.rows).zip(latencies).zip(outcome.rows);
     let rows = rows.map(|(((step, load), latencies), outcome)| row((step, load, latencies, outcome)));
@@ -216,7 +216,7 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
         answers: answers::all(run, runs),
         facts: facts(run),
         latency: latency(run, Repeats::of(run, others).as_ref()),
-        doubts: conclusion::conclude(run).caveats(run),
+        caveats: conclusion::conclude(run).caveats(run),
         level_columns: LEVEL_NAMES,
         levels: run.verdict.levels.iter().map(level_cells).collect(),
         limits: limits(run),

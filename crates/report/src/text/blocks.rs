@@ -41,7 +41,7 @@ pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     }));
     lines.extend(bottleneck(step).map(|(text, colour)| rows.painted("bottleneck", &text, colour)));
     lines.extend(
-        step.marks.iter().map(|mark| rows.painted("caveat", &mark.to_string(), Some(Colour::Yellow))),
+        step.caveats.iter().map(|caveat| rows.painted("caveat", &caveat.to_string(), Some(Colour::Yellow))),
     );
     lines.join("\n") + "\n"
 }

@@ -59,12 +59,12 @@ pub(super) fn explanation(figure: Figure, a: Side<'_>, b: Side<'_>) -> Option<Ca
 
 /// A caveat of any step of a side.
 fn any(side: &[&Step], is_so: impl Fn(&Caveat) -> bool) -> Option<Caveat> {
-    side.iter().flat_map(|step| &step.marks).find(|caveat| is_so(caveat)).cloned()
+    side.iter().flat_map(|step| &step.caveats).find(|caveat| is_so(caveat)).cloned()
 }
 
 /// A caveat that at least half of a side's steps have.
 fn usual(side: &[&Step], is_so: impl Fn(&Caveat) -> bool) -> Option<Caveat> {
-    let count = side.iter().filter(|step| step.marks.iter().any(&is_so)).count();
+    let count = side.iter().filter(|step| step.caveats.iter().any(&is_so)).count();
     any(side, is_so).filter(|_| 2 * count >= side.len())
 }
 
@@ -77,7 +77,7 @@ fn pace(side: &[&Step]) -> Option<Caveat> {
 
 /// The mean over a side's steps of the largest size that a caveat has in each; 0 where it has none.
 fn mean(side: &[&Step], size: impl Fn(&Caveat) -> Option<f64>) -> f64 {
-    let sizes = side.iter().map(|step| step.marks.iter().filter_map(&size).fold(0.0, f64::max));
+    let sizes = side.iter().map(|step| step.caveats.iter().filter_map(&size).fold(0.0, f64::max));
     sizes.sum::<f64>() / side.len().max(1) as f64
 }
 
@@ -123,8 +123,8 @@ mod tests {
     const P95: Figure = Figure::Timed(Timed::Rtt, Statistic::Quantile(0.95));
     const RATE: Figure = Figure::Rate(Rate::Achieved);
 
-    fn with(marks: Vec<Caveat>) -> Step {
-        Step { marks, ..Step::default() }
+    fn with(caveats: Vec<Caveat>) -> Step {
+        Step { caveats, ..Step::default() }
     }
 
     fn why(figure: Figure, steps: [&Step; 2], [of_a, of_b]: [f64; 2]) -> Option<&'static str> {

@@ -126,7 +126,7 @@ fn large_caveats_block_a_rule() {
         for step in runs.iter_mut().flat_map(|run| &mut run.steps) {
             let (latency, lag) = (Ns(300_000_000), Ns(ms * 1_000_000));
             let (metric, quantile) = ("rtt".into(), Quantile(0.95));
-            step.marks.push(Caveat::GeneratorLag { latency, metric, quantile, lag });
+            step.caveats.push(Caveat::GeneratorLag { latency, metric, quantile, lag });
         }
         runs
     };

@@ -13,7 +13,7 @@ impl Conclusion {
     pub fn caveats(&self, run: &Run) -> Vec<String> {
         let said = self.cause().and_then(|found| of_cause(&found.cause));
         let repeated = |caveat: &RunCaveat| said.filter(|_| numbers(caveat) == said);
-        let told = run.verdict.trust.iter().filter_map(|caveat| match repeated(caveat) {
+        let told = run.verdict.caveats.iter().filter_map(|caveat| match repeated(caveat) {
             None => Some(caveat.to_string()),
             Some(Numbers::Delay(..)) => Some(UPPER_BOUNDS.to_owned()),
             // Whatever this means for the server or for a latency, another caveat says.

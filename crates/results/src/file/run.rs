@@ -245,7 +245,7 @@ impl FileSentences {
 
 impl From<&Verdict> for FileVerdict {
     fn from(verdict: &Verdict) -> Self {
-        let Verdict { capacity, levels, memory_per_client, memory_later, limits, bottleneck, trust } =
+        let Verdict { capacity, levels, memory_per_client, memory_later, limits, bottleneck, caveats } =
             verdict;
         FileVerdict {
             sentences: FileSentences::default(),
@@ -262,8 +262,8 @@ impl From<&Verdict> for FileVerdict {
             }),
             limits: limits.iter().map(FileLimit::from).collect(),
             bottleneck: FileBottleneck::of(bottleneck.as_ref()),
-            trust: trust.iter().map(ToString::to_string).collect(),
-            caveats: trust.iter().map(FileRunCaveat::from).collect(),
+            trust: caveats.iter().map(ToString::to_string).collect(),
+            caveats: caveats.iter().map(FileRunCaveat::from).collect(),
         }
     }
 }
@@ -282,7 +282,7 @@ impl From<FileVerdict> for Verdict {
             }),
             limits: file.limits.into_iter().map(Into::into).collect(),
             bottleneck: file.bottleneck.into_memory(),
-            trust: told_of_run(file.trust, file.caveats),
+            caveats: told_of_run(file.trust, file.caveats),
         }
     }
 }

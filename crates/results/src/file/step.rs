@@ -250,8 +250,8 @@ impl From<&Step> for FileStep {
             standing: Some(step.standing.iter().map(FileLimit::from).collect()),
             stop: step.stop.as_ref().map(FileLimit::from),
             bottleneck: FileBottleneck::of(step.bottleneck.as_ref()),
-            marks: step.marks.iter().map(ToString::to_string).collect(),
-            caveats: step.marks.iter().map(FileFinding::of).collect(),
+            marks: step.caveats.iter().map(ToString::to_string).collect(),
+            caveats: step.caveats.iter().map(FileFinding::of).collect(),
             losses: Vec::new(),
             connecting: step.connecting.iter().map(FileSecond::from).collect(),
             series: step.series.iter().map(FileSecond::from).collect(),
@@ -292,7 +292,7 @@ impl From<FileStep> for Step {
             standing: file.standing.into_iter().flatten().map(Into::into).collect(),
             stop: file.stop.map(Into::into),
             bottleneck: file.bottleneck.into_memory(),
-            marks: told(file.marks, file.caveats),
+            caveats: told(file.marks, file.caveats),
         }
     }
 }

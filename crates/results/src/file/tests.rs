@@ -36,7 +36,7 @@ fn files_round_trip() {
             assert_eq!((&read.spent, read.interrupted), (&step.spent, step.interrupted));
             assert_eq!((&read.absences, &read.ages), (&step.absences, &step.ages));
             assert_eq!((&read.limits, &read.standing), (&step.limits, &step.standing));
-            assert_eq!((&read.fleet, &read.marks), (&step.fleet, &step.marks));
+            assert_eq!((&read.fleet, &read.caveats), (&step.fleet, &step.caveats));
             for (read, say) in read.says.iter().zip(&step.says) {
                 assert_eq!((&read.name, &read.room, read.counts), (&say.name, &say.room, say.counts));
                 assert_eq!([&read.rtt, &read.delivery].map(samples), [&say.rtt, &say.delivery].map(samples));

@@ -1,75 +1,110 @@
-//! Caveats of a run: the caveats of its steps, gathered.
+//! The caveats of a step.
 
-use crate::finding::quantity::Extreme;
-use crate::finding::{Caveat, Finding, Place, RunCaveat};
+use super::signs::waits_for_slots;
+use super::{lag, machine};
+use crate::finding::Caveat;
+use crate::finding::quantity::{Ns, Percent, Quantile};
+use crate::judgement::Bottleneck;
 use crate::step::Step;
 
-/// The caveats of `steps`, in the order in which they first occur. Those that differ in nothing but their
-/// numbers are one: a sweep of thirty steps has not thirty caveats because its latencies differ.
-pub(super) fn gathered(steps: &[Step]) -> Vec<RunCaveat> {
-    let mut found: Vec<(RunCaveat, Vec<usize>)> = Vec::new();
-    let each = |(at, step): (usize, &'_ Step)| {
-        step.marks.iter().map(move |mark| (at, mark.clone())).collect::<Vec<_>>()
-    };
-    for (at, caveat) in steps.iter().enumerate().flat_map(each) {
-        match found.iter_mut().find(|(known, _)| known.low.is_alike(&caveat)) {
-            Some((known, places)) => {
-                known.low = known.low.merged(&caveat, Extreme::Lowest);
-                known.high = known.high.merged(&caveat, Extreme::Highest);
-                if places.last() != Some(&at) {
-                    places.push(at);
-                }
-            }
-            None => found.push((caveat.into(), vec![at])),
+/// A larger share of the median delivery that clocks may be apart is said.
+const CLOCK_SHARE_MAX: f64 = 0.1;
+/// How far a push's clock is ahead at most that says nothing: many servers tell whole milliseconds, rounded.
+const PUSH_LEAD_NS_MIN: u64 = 1_000_000;
+/// The kind of error that counts messages of another run.
+const OTHER_RUN: &str = "other_run";
+/// The generator fell behind its schedule where that is more, and more than this share of the longest rtt.
+const BEHIND_NS_MIN: u64 = 1_000_000;
+const BEHIND_SHARE_MIN: f64 = 0.1;
+
+/// How far the generator fell behind its schedule at worst, when that shows in the rtt's tail.
+pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
+    let worst_ns = step.figures.send_lag.max_ns();
+    let shows = worst_ns as f64 > BEHIND_SHARE_MIN * step.figures.rtt.max_ns() as f64;
+    (worst_ns > BEHIND_NS_MIN && shows && !waits_for_slots(step)).then_some(worst_ns)
+}
+
+/// Caveats of the step's metrics. Losses and errors are no caveats but facts: limits say them. `quantile` is the one
+/// its limit looks at, such as 0.95. The bottleneck must have been judged.
+pub fn caveats(step: &Step, quantile: f64) -> Vec<Caveat> {
+    let rtt = step.main_figure();
+    let is_of_few = step.has_answers() && rtt.is_marked(quantile);
+    let found = [
+        step.was_interrupted().then_some(Caveat::Interrupted),
+        limited(step),
+        lost_agents(step),
+        clocks_apart(step),
+        pushes_ahead(step),
+        lag::caveat(step),
+        fell_behind_ns(step).map(|worst_ns| Caveat::GeneratorBehind { by: Ns(worst_ns) }),
+        others(step),
+        proxy(step),
+        step.errors.get(OTHER_RUN).map(|error| Caveat::OtherRun { messages: error.count }),
+        is_of_few.then(|| Caveat::Samples {
+            quantile: Quantile(quantile),
+            samples: rtt.count(),
+            // Ten samples above the quantile.
+            needed: (10.0 / (1.0 - quantile)).round() as u64,
+        }),
+        (rtt.clamped() > 0).then(|| Caveat::Clamped { samples: rtt.clamped() }),
+        step.counts.check().err().map(|error| Caveat::Miscounted { error: error.to_string() }),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// Programs that most often pass on what others answer.
+const PROXIES: [&str; 5] = ["haproxy", "nginx", "envoy", "traefik", "docker-proxy"];
+
+/// A proxy's CPU and memory are not those of the server behind it.
+fn proxy(step: &Step) -> Option<Caveat> {
+    let server = step.server.as_ref()?;
+    let name = server.name.clone().filter(|name| PROXIES.contains(&name.as_str()))?;
+    Some(Caveat::Proxy { name, pid: server.pid?.to_string() })
+}
+
+/// A schedule that was kept was carried; what is in doubt then is how fast.
+fn limited(step: &Step) -> Option<Caveat> {
+    let is_carried = step.has_passed() && step.keeps_rate();
+    Some(match step.bottleneck.as_ref()?.bottleneck {
+        Bottleneck::Generator | Bottleneck::Machine if is_carried && lag::caveat(step).is_some() => {
+            return None;
         }
-    }
-    let nothing = steps.is_empty().then(|| Caveat::NothingMeasured.into());
-    let placed = |(caveat, at): (RunCaveat, Vec<usize>)| RunCaveat { place: place(steps, &at), ..caveat };
-    found.into_iter().map(placed).chain(nothing).collect()
+        Bottleneck::Generator if is_carried => Caveat::GeneratorFull,
+        Bottleneck::Machine if is_carried => Caveat::MachineFull,
+        Bottleneck::Generator => Caveat::LimitedByGenerator,
+        Bottleneck::Machine => Caveat::LimitedByMachine,
+        _ => return None,
+    })
 }
 
-fn place(steps: &[Step], at: &[usize]) -> Place {
-    let clients = at.iter().map(|&at| steps[at].clients);
-    match steps.len() {
-        1 => Place::Run,
-        all if all == at.len() => Place::All,
-        _ => Place::Some {
-            steps: at.len() as u64,
-            clients: (clients.clone().min().unwrap_or(0), clients.max().unwrap_or(0)),
-        },
-    }
+/// Other programs on the machine, unless a caveat of lag names them already.
+fn others(step: &Step) -> Option<Caveat> {
+    let others = machine::others_percent(step).filter(|_| !lag::names_others(step))?;
+    let programs = step.machine.as_ref().and_then(machine::programs);
+    Some(Caveat::Others { others: Percent(others), programs })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::finding::quantity::{Percent, Quantile};
+fn lost_agents(step: &Step) -> Option<Caveat> {
+    let lost =
+        step.fleet.iter().filter_map(|agent| Some(format!("{}: {}", agent.name, agent.lost.as_ref()?)));
+    let lost: Vec<String> = lost.collect();
+    let (count, of) = (lost.len() as u64, step.fleet.len() as u64);
+    (count > 0).then(|| Caveat::LostAgents { lost: count, of, which: lost.join("; ") })
+}
 
-    fn step(clients: u64, marks: Vec<Caveat>) -> Step {
-        Step { clients, marks, ..Step::default() }
-    }
+/// Between two agents, a delivery may be wrong by both of their clocks' errors.
+fn clocks_apart(step: &Step) -> Option<Caveat> {
+    let delivery = &step.figures.delivery;
+    let mut errors: Vec<u64> = step.fleet.iter().filter_map(|agent| agent.clock_error_ns).collect();
+    errors.sort_unstable();
+    let error_ns: u64 = errors.iter().rev().take(2).sum();
+    let shows = !delivery.is_empty() && error_ns as f64 > CLOCK_SHARE_MAX * delivery.quantile_ns(0.5) as f64;
+    shows.then_some(Caveat::Clocks { error: Ns(error_ns) })
+}
 
-    #[test]
-    fn steps_share_what_differs_in_numbers() {
-        let late = |percent| Caveat::Others { others: Percent(percent), programs: None };
-        let of_few = |samples| Caveat::Samples { quantile: Quantile(0.95), samples, needed: 200 };
-        let steps = [
-            step(10, vec![late(30.0)]),
-            step(10, vec![late(5.1), Caveat::Interrupted]),
-            step(20, vec![late(22.3), of_few(20)]),
-            step(40, vec![late(6.0), of_few(160)]),
-        ];
-        let [others, interrupted, samples] = &gathered(&steps)[..] else { panic!() };
-        assert_eq!((&others.low, &others.high, &others.place), (&late(5.1), &late(30.0), &Place::All));
-        assert!(others.to_string().contains("5.1 to 30%"), "{others}");
-        assert_eq!(interrupted.place, Place::Some { steps: 1, clients: (10, 10) });
-        assert_eq!((&samples.low, &samples.high), (&of_few(20), &of_few(160)));
-        assert_eq!(samples.place, Place::Some { steps: 2, clients: (20, 40) });
-    }
-
-    #[test]
-    fn one_step_needs_no_place() {
-        assert_eq!(gathered(&[step(10, vec![Caveat::Interrupted])]), [Caveat::Interrupted.into()]);
-        assert_eq!(gathered(&[]), [Caveat::NothingMeasured.into()]);
-    }
+fn pushes_ahead(step: &Step) -> Option<Caveat> {
+    let (age, ahead) = (&step.figures.push_age, &step.figures.push_ahead);
+    let of = age.count() + ahead.count();
+    let shows = ahead.max_ns() >= PUSH_LEAD_NS_MIN;
+    shows.then(|| Caveat::PushClock { ahead: ahead.count(), of, lead: Ns(ahead.max_ns()) })
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::caveats;
+use super::gathered::gathered;
 use crate::judgement::{Bottleneck, Found};
 use crate::levels;
 use crate::limit::LimitOutcome;
@@ -11,14 +11,14 @@ use crate::scenario::Scenario;
 use crate::step::Step;
 
 /// Folds the steps: a limit is broken if any step broke it, and is then quoted from the lightest of those; the
-/// bottleneck is what [`held_back`] says; each mark is a reason for doubt, said once. A sweep has its levels. Capacity
+/// bottleneck is what [`held_back`] says; each caveat is said once. A sweep has its levels. Capacity
 /// and memory are added by the search that found them.
 pub fn conclude(scenario: Scenario, steps: &[Step]) -> Verdict {
     let limits = folded(steps, |step| step.limits.iter());
     let verdict = Verdict {
         levels: if scenario.facts().sweeps { levels::levels(steps) } else { Vec::new() },
         limits: limits.into_iter().map(|(outcome, _)| outcome.clone()).collect(),
-        trust: caveats::gathered(steps),
+        caveats: gathered(steps),
         ..Verdict::default()
     };
     Verdict { bottleneck: held_back(steps, &verdict), ..verdict }

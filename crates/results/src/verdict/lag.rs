@@ -4,7 +4,7 @@
 //! Where nobody is answered, or clients only connect, it is how late events were handled.
 //!
 //! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency, or half of
-//! that and the server waited as well; below that it is said as what it is, in a mark.
+//! that and the server waited as well; below that it is said as what it is, in a caveat.
 
 use stats::{Histogram, Timed};
 

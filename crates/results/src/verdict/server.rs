@@ -7,7 +7,7 @@ use super::signs::{
     IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX,
     generator_had_time, is_missed, lost_clients, overflows, server_left_out, unreachable, worker_cpu,
 };
-use super::{lag, machine, marks};
+use super::{caveats, lag, machine};
 use crate::finding::Cause;
 use crate::finding::quantity::{Cores, Factor, Ns, PerS, Percent};
 use crate::limit::{Figure, LimitOutcome};
@@ -116,7 +116,7 @@ pub(super) fn late_pushes(step: &Step) -> Option<Cause> {
 fn queued(step: &Step) -> Option<Cause> {
     step.missed_percent()?;
     let late = step.counts.late as f64 / step.counts.expected as f64;
-    let is_on_time = marks::fell_behind_ns(step).is_none() && lag::caveat(step).is_none();
+    let is_on_time = caveats::fell_behind_ns(step).is_none() && lag::caveat(step).is_none();
     // A generator that was late has some late answers to its own account.
     let late_max = if is_on_time { 0.0 } else { LATE_SHARE_MAX };
     (late > late_max).then_some(Cause::ServerQueue { late: Percent(100.0 * late) })
@@ -126,7 +126,7 @@ fn queued(step: &Step) -> Option<Cause> {
 fn grew(step: &Step, previous: &Step) -> Option<Cause> {
     let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX && machine::others_percent(step).is_none();
     let (now, before) = (step.main_figure(), previous.main_figure());
-    let on_time = marks::fell_behind_ns(step).is_none();
+    let on_time = caveats::fell_behind_ns(step).is_none();
     if !idle || !on_time || now.is_empty() || before.is_empty() {
         return None;
     }

@@ -70,8 +70,8 @@ fn judged(change: impl FnOnce(&mut Step)) -> (Bottleneck, String) {
 }
 
 /// The caveats of the step, a line each.
-fn caveats(step: &Step, quantile: f64) -> Vec<String> {
-    marks(step, quantile).iter().map(Finding::terse).collect()
+fn terse_caveats(step: &Step, quantile: f64) -> Vec<String> {
+    caveats(step, quantile).iter().map(Finding::terse).collect()
 }
 
 fn server(step: &mut Step) -> &mut ServerUse {
@@ -131,7 +131,7 @@ fn room_to_spare_is_nobodys_bottleneck() {
 fn a_proxy_is_not_the_server_behind_it() {
     let named = |name: &str| {
         let step = with(|step| (server(step).name, server(step).pid) = (Some(name.into()), Some(12)));
-        marks(&step, 0.95)
+        caveats(&step, 0.95)
     };
     assert_eq!(named("haproxy"), [Caveat::Proxy { name: "haproxy".into(), pid: "12".into() }]);
     assert_eq!(named("node"), []);
@@ -161,8 +161,8 @@ fn unseen_servers_have_no_bottleneck() {
 }
 
 #[test]
-fn marks_say_only_what_may_be_false() {
-    assert_eq!(marks(&quiet(), 0.95), Vec::<Caveat>::new());
+fn caveats_say_only_what_may_be_false() {
+    assert_eq!(caveats(&quiet(), 0.95), Vec::<Caveat>::new());
     let mut doubtful = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.service] {
             figure.clear();
@@ -175,7 +175,7 @@ fn marks_say_only_what_may_be_false() {
     });
     doubtful.bottleneck = Some(Cause::GeneratorCpu { cpu: Percent(93.0) }.into());
     assert_eq!(
-        caveats(&doubtful, 0.999),
+        terse_caveats(&doubtful, 0.999),
         [
             "caveat.interrupted",
             "caveat.limited_by_generator",
@@ -195,9 +195,9 @@ fn one_of_anything_is_said_as_one() {
         figure.record_ns(20 * MS);
     }
     let samples = Caveat::Samples { quantile: Quantile(0.95), samples: 1, needed: 200 };
-    let said = marks(&step, 0.95);
+    let said = caveats(&step, 0.95);
     assert_eq!(said, std::slice::from_ref(&samples));
-    let verdict = conclude(Scenario::Echo, &[Step { marks: said, ..step }, quiet()]);
+    let verdict = conclude(Scenario::Echo, &[Step { caveats: said, ..step }, quiet()]);
     let place = Place::Some { steps: 1, clients: (1, 1) };
-    assert_eq!(verdict.trust, [RunCaveat { low: samples.clone(), high: samples, place }]);
+    assert_eq!(verdict.caveats, [RunCaveat { low: samples.clone(), high: samples, place }]);
 }

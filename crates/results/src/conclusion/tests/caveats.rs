@@ -18,7 +18,11 @@ fn contended(lag_ns: u64) -> Step {
     };
     let caveat =
         Caveat::Contention { latency, metric, quantile, lag: Ns(lag_ns), stolen: None, programs: None };
-    Step { bottleneck: Some(Found { bottleneck: Bottleneck::Machine, cause }), marks: vec![caveat], ..step() }
+    Step {
+        bottleneck: Some(Found { bottleneck: Bottleneck::Machine, cause }),
+        caveats: vec![caveat],
+        ..step()
+    }
 }
 
 #[test]
@@ -36,7 +40,7 @@ fn caveats_do_not_repeat_the_cause() {
             bottleneck: Bottleneck::Machine,
             cause: Cause::MachineFull { idle, others: Some(others), programs: None },
         }),
-        marks: vec![Caveat::LimitedByMachine, Caveat::Others { others, programs }],
+        caveats: vec![Caveat::LimitedByMachine, Caveat::Others { others, programs }],
         ..step()
     };
     assert_eq!(told(vec![crowded]), [Caveat::LimitedByMachine.to_string()], "WHY names the programs");

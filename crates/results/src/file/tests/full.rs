@@ -85,7 +85,7 @@ pub(super) fn full_step() -> Step {
         }],
         stop: Some(outcome),
         bottleneck: Some(Cause::ServerCpu { cpu: Percent(98.5), cores: Cores(1.0) }.into()),
-        marks: vec![Caveat::Others { others: Percent(98.5), programs: None }],
+        caveats: vec![Caveat::Others { others: Percent(98.5), programs: None }],
     }
 }
 
@@ -284,7 +284,7 @@ pub(super) fn full() -> Run {
         memory_later: Some(41_000.25),
         limits: concluded.limits,
         bottleneck: concluded.bottleneck,
-        trust: concluded.trust,
+        caveats: concluded.caveats,
     };
     Run {
         id: run_id(STARTED_UNIX_NS, 0xabcdef),

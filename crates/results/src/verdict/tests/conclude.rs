@@ -10,23 +10,23 @@ fn a_run_is_concluded_from_its_steps() {
         clients,
         limits: vec![outcome("p95<1ms", p95), outcome("missing==0", true)],
         bottleneck: found(bottleneck),
-        marks: vec![Caveat::GeneratorFull],
+        caveats: vec![Caveat::GeneratorFull],
         ..Step::default()
     };
     let mut steps = vec![step(1, true, Bottleneck::None), step(2, false, Bottleneck::Generator)];
-    steps[1].marks.push(Caveat::Interrupted);
+    steps[1].caveats.push(Caveat::Interrupted);
     let verdict = conclude(Scenario::Echo, &steps);
     assert_eq!(verdict.limits, [outcome("p95<1ms", false), outcome("missing==0", true)]);
     assert_eq!(verdict.bottleneck, found(Bottleneck::Generator));
     let placed = |caveat: Caveat, place| RunCaveat { low: caveat.clone(), high: caveat, place };
     assert_eq!(
-        verdict.trust,
+        verdict.caveats,
         [
             placed(Caveat::GeneratorFull, Place::All),
             placed(Caveat::Interrupted, Place::Some { steps: 1, clients: (2, 2) })
         ]
     );
-    assert_eq!(conclude(Scenario::Echo, &[]).trust, [Caveat::NothingMeasured.into()]);
+    assert_eq!(conclude(Scenario::Echo, &[]).caveats, [Caveat::NothingMeasured.into()]);
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn waiting_for_connections_is_no_generator_lag() {
         step.counts.waited = 5_000;
         step.figures.send_lag.record_n_ns(4_000 * MS, 5_000);
     });
-    assert_eq!(marks(&step, 0.95), Vec::<Caveat>::new());
+    assert_eq!(caveats(&step, 0.95), Vec::<Caveat>::new());
 }
 
 #[test]

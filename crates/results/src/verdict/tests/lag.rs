@@ -117,14 +117,14 @@ fn small_lag_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
     let said = "caveat.generator_lag lag_ms=5.0 latency_ms=20.0 metric=\"rtt\" quantile=0.99";
-    assert_eq!(caveats(&step, 0.95), [said]);
+    assert_eq!(terse_caveats(&step, 0.95), [said]);
     // 1.5 ms is not a tenth of 20 ms; 0.9 ms of 1.2 ms is below what matters.
-    assert_eq!(marks(&with(|step| late(step, 3 * MS / 2)), 0.95), Vec::<Caveat>::new());
+    assert_eq!(caveats(&with(|step| late(step, 3 * MS / 2)), 0.95), Vec::<Caveat>::new());
     let short = with(|step| {
         answered(step, 6 * MS / 5);
         late(step, 9 * MS / 10);
     });
-    assert_eq!(marks(&short, 0.95), Vec::<Caveat>::new());
+    assert_eq!(caveats(&short, 0.95), Vec::<Caveat>::new());
     let longer = with(|step| {
         answered(step, 9 * MS);
         late(step, 14 * MS);
@@ -151,7 +151,7 @@ fn hundred_late_samples_are_no_hiccup() {
         }
     });
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
-    assert!(!marks(&step, 0.5).iter().any(|caveat| matches!(caveat, Caveat::GeneratorLag { .. })));
+    assert!(!caveats(&step, 0.5).iter().any(|caveat| matches!(caveat, Caveat::GeneratorLag { .. })));
     let late = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.send_lag] {
             figure.clear();
@@ -171,7 +171,7 @@ fn dozen_late_reads_are_no_hiccup() {
         lag.record_ns(2 * MS);
     });
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
-    assert_eq!(marks(&step, 0.95), Vec::<Caveat>::new());
+    assert_eq!(caveats(&step, 0.95), Vec::<Caveat>::new());
     let late = with(|step| {
         answered(step, 2 * MS);
         let lag = &mut generator(step).loop_lag;
@@ -205,11 +205,11 @@ fn pushes_are_the_servers_unless_heard_late() {
     });
     assert_eq!(bottleneck(&heard_somewhat_late, None).bottleneck, Bottleneck::Generator, "in doubt");
     let of_pushes = |text: &String| text.contains("push_gap");
-    assert!(caveats(&heard_late, 0.99).iter().any(of_pushes), "{:?}", caveats(&heard_late, 0.99));
+    assert!(terse_caveats(&heard_late, 0.99).iter().any(of_pushes), "{:?}", terse_caveats(&heard_late, 0.99));
     let copies = with(|step| {
         listening(step);
         step.figures.delivery.record_n_ns(20 * MS, 10_000);
         late(step, 5 * MS);
     });
-    assert!(caveats(&copies, 0.99).iter().any(|text| text.contains("delivery")), "nobody is answered");
+    assert!(terse_caveats(&copies, 0.99).iter().any(|text| text.contains("delivery")), "nobody is answered");
 }

@@ -74,8 +74,8 @@ fn others_on_the_machine_are_named() {
     let found = bottleneck(&busy(40.0), None);
     let said = "machine.full idle_percent=0.0 others_percent=50.0";
     assert_eq!(found.cause.terse(), said);
-    assert_eq!(caveats(&busy(40.0), 0.95), ["caveat.others others_percent=50.0"]);
-    assert_eq!(marks(&busy(100.0), 0.95), Vec::<Caveat>::new(), "20% may be the kernel's own");
+    assert_eq!(terse_caveats(&busy(40.0), 0.95), ["caveat.others others_percent=50.0"]);
+    assert_eq!(caveats(&busy(100.0), 0.95), Vec::<Caveat>::new(), "20% may be the kernel's own");
 }
 
 #[test]
