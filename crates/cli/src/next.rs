@@ -8,7 +8,8 @@ use report::Suggestion;
 use results::conclusion::{self, Conclusion, Status, heaviest_kept};
 use results::finding::{Cause, Caveat, Loss};
 use results::scenario::Due;
-use results::{Bottleneck, Rates, Run, Scenario, Step, command_line, is_of_publishers, units};
+use results::{Bottleneck, Rates, Run, Scenario, Step, command_line, units};
+use stats::error_kind;
 
 use crate::processes;
 
@@ -265,7 +266,7 @@ fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
     let mut errors = run.steps.iter().flat_map(|step| step.errors.iter());
     let (kind, _) = errors.find(|(_, error)| is_refusal(&error.example))?;
     // What clients log in with is not sent with published messages.
-    if is_of_publishers(kind) {
+    if error_kind::is_of_publishers(kind) {
         let what = "log in where messages are published: --publish-header, or headers in [publish]";
         return Some(Next { key: "log_in_to_publish", what: what.into(), words: None });
     }
@@ -373,7 +374,7 @@ fn wait_for_copies(run: &Run, _: &Conclusion) -> Option<Next> {
 /// Half of the rate at which clients did connect leaves a server time for each.
 fn connect_slower(run: &Run, _: &Conclusion) -> Option<Next> {
     let timed_out = |loss: &Loss| match loss {
-        Loss::Clients { errors, .. } => errors.0.iter().any(|(kind, _)| kind == "connect_timeout"),
+        Loss::Clients { errors, .. } => errors.0.iter().any(|(kind, _)| kind == error_kind::CONNECT_TIMEOUT),
         _ => false,
     };
     losses(run).iter().find(|loss| timed_out(loss))?;

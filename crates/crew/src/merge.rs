@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use engine::{Abandoned, Delta, Held, RoleDelta, Settled};
 use load::{Load, RoleKind, RoomKind, Rooms, StepOrder, Until, Workload};
-use results::{JOINED_BY_COLUMN, Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
+use results::{Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
 use stats::errors::ErrorKind;
-use stats::{Counts, Figures, Histogram};
+use stats::{Counts, Figures, Histogram, error_kind};
 
 use agreement::Agreement;
 
@@ -335,7 +335,7 @@ impl Merge {
         let mut totals = self.totals;
         if let Some(differing) = self.agreement.finish(self.epoch_ns) {
             counts.push_differing = differing.count;
-            totals.errors.add_kind("push_differs", differing);
+            totals.errors.add_kind(error_kind::PUSH_DIFFERS, differing);
         }
         // Where there are several kinds of rooms, those that leaked.
         let leaks = |kind: &&RoomKind| match says.is_empty() {
@@ -346,10 +346,10 @@ impl Merge {
             let at_ns = self.go_ns.saturating_sub(self.epoch_ns);
             let (count, first_ns, last_ns, local) = (counts.leaked, at_ns, at_ns, false);
             let leaked = ErrorKind { count, first_ns, last_ns, example: joined_by, local };
-            totals.errors.add_kind(JOINED_BY_COLUMN, leaked);
+            totals.errors.add_kind(error_kind::JOINED_BY_COLUMN, leaked);
         }
         for at_ns in unheard_ns {
-            totals.errors.add("cut_off", at_ns.saturating_sub(self.epoch_ns), CUT_OFF);
+            totals.errors.add(error_kind::CUT_OFF, at_ns.saturating_sub(self.epoch_ns), CUT_OFF);
         }
         let generator = self.costs.generator_use(&seconds, totals.loop_lag);
         let mut step = Step {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use load::StepOrder;
 use net::poll::Event;
+use stats::error_kind::PUBLISHER_PREFIX;
 use wire::{HttpOptions, RequestOutcome, Sending, Stamp};
 
 use crate::books::{Cause, Relayed};
@@ -15,8 +16,6 @@ use crate::timing::Portion;
 
 /// The time from one attempt to connect to the next.
 const RETRY_NS: u64 = 100_000_000;
-/// The prefix of the kinds of publishers' errors.
-const ERRORS: &str = "publish_";
 
 /// The publishing connections of one worker.
 pub(crate) struct Publishers {
@@ -310,7 +309,7 @@ impl Publishers {
         // The publishers' own meter is not reported: only their errors reach the results, under a prefix of
         // their own.
         for (kind, seen) in std::mem::take(&mut self.clients.ledger.meter.errors).iter() {
-            users.ledger.meter.errors.add_kind(&format!("{ERRORS}{kind}"), seen.clone());
+            users.ledger.meter.errors.add_kind(&format!("{PUBLISHER_PREFIX}{kind}"), seen.clone());
         }
     }
 

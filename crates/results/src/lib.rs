@@ -41,6 +41,5 @@ pub use run_limit::RunLimit;
 pub use scenario::Scenario;
 pub use spent::TimeSpent;
 pub use step::{
-    CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, JOINED_BY_COLUMN, RoleFigures, SayFigures, Second, Step,
-    Warmup, is_of_answers, is_of_publishers, with_lengths,
+    CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup, with_lengths,
 };

@@ -4,6 +4,8 @@
 //! Such a timeout ends each connection so long after its last message. A server that ends, or throws
 //! everybody out, ends all at once: then the silences differ as the last messages do, and the ends do not.
 
+use stats::error_kind;
+
 use crate::step::Step;
 
 /// A connection that ended sooner after its last message was in the middle of something.
@@ -13,7 +15,7 @@ const SILENCE_NS_MIN: u64 = 500_000_000;
 const DIFFERENCE_MAX: f64 = 0.1;
 const OF_ENDS_MAX: f64 = 0.5;
 /// Errors that end connections in silence.
-const KINDS: [&str; 3] = ["closed", "eof", "reset"];
+const KINDS: [&str; 3] = [error_kind::CLOSED, error_kind::EOF, error_kind::RESET];
 
 /// How long nothing had been said on each connection that was lost, in nanoseconds, where that is why.
 pub(crate) fn idle_timeout_ns(step: &Step) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stats::error_kind::{is_of_answers, is_of_file, is_of_publishers};
 use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::absences::{Absences, Ages};
@@ -13,35 +14,6 @@ use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::spent::TimeSpent;
 
 mod kept;
-
-/// The prefix of kinds of errors of publishers.
-const PUBLISH: &str = "publish_";
-/// The prefix of kinds of errors that are answers of HTTP, which came, with another status, body or coding
-/// than expected (METHODOLOGY "Figures"); `wire::WrongResponse` names them.
-const ANSWERS: &str = "http_";
-/// The prefix of kinds of errors that are messages which a rule of the app's file took for something else;
-/// `wire::Rule` names them.
-const TAKEN: &str = "taken_by_";
-/// The kind of errors that are leaks between rooms which the app's file confuses.
-pub const JOINED_BY_COLUMN: &str = "joined_by_column";
-/// The kind of error of a handshake that an answer of HTTP refused: the client gets no connection by it, and
-/// no wrong answer.
-pub(crate) const HTTP_STATUS: &str = "http_status";
-
-/// Returns whether errors of a kind are wrong answers.
-pub fn is_of_answers(kind: &str) -> bool {
-    kind.starts_with(ANSWERS) && kind != HTTP_STATUS
-}
-
-/// Returns whether errors of a kind are those of publishers.
-pub fn is_of_publishers(kind: &str) -> bool {
-    kind.starts_with(PUBLISH)
-}
-
-/// Returns whether errors of a kind are messages that the app's file took for something else.
-pub(crate) fn is_taken(kind: &str) -> bool {
-    kind.starts_with(TAKEN)
-}
 
 /// One level of load, measured on its own. Times are from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -153,7 +125,6 @@ impl Step {
 
     /// Messages among the errors that the app's file mistakes, and the server does not.
     pub(crate) fn of_file(&self) -> u64 {
-        let is_of_file = |kind: &str| is_taken(kind) || kind == JOINED_BY_COLUMN;
         self.errors.iter().filter(|(kind, _)| is_of_file(kind)).map(|(_, error)| error.count).sum()
     }
 

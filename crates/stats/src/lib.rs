@@ -8,6 +8,7 @@ pub mod accounting;
 pub mod capacity;
 pub mod compare;
 pub mod density;
+pub mod error_kind;
 pub mod errors;
 pub mod explicit_buckets;
 mod figures;

@@ -1,6 +1,7 @@
 //! Reasons for the end of a run that are not the server's: generator, machine, limit of open files.
 
 use results::{Bottleneck, Run, Step};
+use stats::error_kind;
 
 /// The share of its open files used by a server that can open no more: it leaves some for itself.
 const FILES_SHARE_MIN: f64 = 0.97;
@@ -14,7 +15,8 @@ pub(crate) fn is_limited_by(run: &Run, by: Bottleneck) -> bool {
 /// so, or the server's, of which one may be there to start the others.
 pub(crate) fn is_at_file_limit(run: &Run) -> bool {
     let Some(step) = first_full(run) else { return false };
-    let of_generator = step.errors.iter().any(|(kind, error)| error.local && kind == "too_many_files");
+    let of_generator =
+        step.errors.iter().any(|(kind, error)| error.local && kind == error_kind::TOO_MANY_FILES);
     let of_server = || {
         let server = step.server.as_ref()?;
         let environment = &run.environment;

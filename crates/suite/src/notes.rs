@@ -2,6 +2,7 @@
 
 use results::format::{clients, count, counted, rate};
 use results::{Bottleneck, Run, Scenario as Verb, Step};
+use stats::error_kind;
 
 use crate::ending::{first_full, is_at_file_limit, is_limited_by};
 use crate::figure::Figure;
@@ -101,7 +102,7 @@ fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<Stri
     let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|(step, _)| of(step)).sum::<u64>();
     let errors = steps.iter().filter(|(_, counts)| *counts).flat_map(|(step, _)| step.errors.iter());
     // Errors of the generator's own never reached the server, and wrong answers are counted already.
-    let of_server = errors.filter(|(kind, error)| !error.local && !results::is_of_answers(kind));
+    let of_server = errors.filter(|(kind, error)| !error.local && !error_kind::is_of_answers(kind));
     let excused = steps.iter().filter(|(_, counts)| verb != Verb::Storm && !*counts);
     let lost = excused.map(|(step, _)| step.counts.disconnects).sum::<u64>();
     let found = [

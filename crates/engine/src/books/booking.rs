@@ -1,7 +1,7 @@
 //! Books one event of a client.
 
 use load::Workload;
-use stats::{Count, Reach, Timed};
+use stats::{Count, Reach, Timed, error_kind};
 use wire::{Acks, Event, Progress, Pushed, Role, Stamp, WrongResponse};
 
 use crate::books::absences::Due;
@@ -151,16 +151,16 @@ impl<'a> Booking<'a> {
             }
             // The excerpt is kept before the error is counted, which takes it as its example.
             Event::Foreign { bytes } => {
-                self.ledger.meter.hear("unrecognised", self.client, self.heard);
-                self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
+                self.ledger.meter.hear(error_kind::UNRECOGNISED, self.client, self.heard);
+                self.ledger.meter.error(error_kind::UNRECOGNISED, self.client, self.now_ns, || {
                     format!("unexpected message from the server ({bytes} bytes); an app file names it in `open` or [[ignore]]")
                 })
             }
             Event::Unmatched { near, .. } => {
-                self.ledger.meter.hear("unmatched", self.client, self.heard);
+                self.ledger.meter.hear(error_kind::UNMATCHED, self.client, self.heard);
                 let Ledger { meter, misses, .. } = &mut *self.ledger;
                 let near = near.and_then(|near| misses.get(usize::from(near)));
-                meter.error("unmatched", self.client, self.now_ns, || unmatched(near));
+                meter.error(error_kind::UNMATCHED, self.client, self.now_ns, || unmatched(near));
             }
             Event::Taken { rule, .. } => {
                 self.ledger.meter.handle_taken(rule, self.client, self.heard, self.now_ns);
@@ -189,8 +189,8 @@ impl<'a> Booking<'a> {
     fn pushed(&mut self, pushed: Pushed) {
         self.ledger.handle_pushed(self.client, pushed, self.now_ns);
         if pushed.lacks {
-            self.ledger.meter.hear("push_lacks", self.client, self.heard);
-            self.ledger.meter.error("push_lacks", self.client, self.now_ns, || {
+            self.ledger.meter.hear(error_kind::PUSH_LACKS, self.client, self.heard);
+            self.ledger.meter.error(error_kind::PUSH_LACKS, self.client, self.now_ns, || {
                 "a push has no number or time where the app's file says".to_owned()
             });
         }
@@ -289,7 +289,7 @@ impl<'a> Booking<'a> {
     fn handle_other_run(&mut self, sent_ns: u64) {
         let is_of_now = self.record.state == State::Usable && sent_ns >= self.record.since_ns;
         if is_of_now && !self.ledger.step.is_settled {
-            self.ledger.meter.error("other_run", self.client, self.now_ns, || {
+            self.ledger.meter.error(error_kind::OTHER_RUN, self.client, self.now_ns, || {
                 "message of another run of throng: give each run rooms of its own".into()
             });
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use net::errors::ErrorKind;
 use net::tls::TlsError;
+use stats::error_kind;
 use wire::{Failure, Rejection};
 
 /// Why a client has no connection (any more).
@@ -33,8 +34,8 @@ impl Cause {
             Self::Tls(error) => error.name(),
             Self::Wire(failure) => failure.name(),
             Self::Rejected(rejection) => rejection.name(),
-            Self::Closed(_) => "closed",
-            Self::ConnectTimeout => "connect_timeout",
+            Self::Closed(_) => error_kind::CLOSED,
+            Self::ConnectTimeout => error_kind::CONNECT_TIMEOUT,
             Self::Unread => "unread",
         }
     }
@@ -67,4 +68,32 @@ impl fmt::Display for Cause {
 fn with_remedy(f: &mut fmt::Formatter<'_>, what: &dyn fmt::Display, remedy: Option<&str>) -> fmt::Result {
     write!(f, "{what}")?;
     remedy.map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::{ErrorCode, Rule, WrongResponse};
+
+    use super::*;
+
+    #[test]
+    fn kinds_that_verdicts_read_are_counted() {
+        for (cause, expected) in [
+            (Cause::Net(ErrorKind::Denied), error_kind::DENIED),
+            (Cause::Net(ErrorKind::Reset), error_kind::RESET),
+            (Cause::Net(ErrorKind::TimedOut), error_kind::TIMED_OUT),
+            (Cause::Net(ErrorKind::TooManyFiles), error_kind::TOO_MANY_FILES),
+            (Cause::Net(ErrorKind::Unreachable), error_kind::UNREACHABLE),
+            (Cause::Wire(Failure::Closed(1000)), error_kind::CLOSED),
+            (Cause::Wire(Failure::Eof), error_kind::EOF),
+            (Cause::Wire(Failure::HttpStatus(403)), error_kind::HTTP_STATUS),
+            (Cause::Wire(Failure::Reset(ErrorCode::RefusedStream)), error_kind::HTTP2_REFUSED),
+            (Cause::Wire(Failure::Reset(ErrorCode::Cancel)), error_kind::HTTP2_RESET),
+        ] {
+            assert_eq!(cause.kind(), expected);
+            assert!(error_kind::is_of_connections(expected), "{expected}");
+        }
+        assert!(error_kind::is_of_answers(WrongResponse::Body.name()));
+        assert!(error_kind::is_taken(Rule::Ignore.name()));
+    }
 }

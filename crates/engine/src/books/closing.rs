@@ -124,7 +124,7 @@ fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u
     }
     // If most hear nothing, the server sends nothing, and no client is to be singled out.
     for index in deaf.iter().copied().filter(|_| deaf.len() < hearing) {
-        ledger.meter.error("no_copies", index, now_ns, || {
+        ledger.meter.error(stats::error_kind::NO_COPIES, index, now_ns, || {
             format!("client {} got none of the copies due to it", ledger.segment.number(index))
         });
     }

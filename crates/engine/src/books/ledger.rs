@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use load::{LocalRooms, Rooms, Segment, StepOrder, Workload};
-use stats::{Count, Histogram};
+use stats::{Count, Histogram, error_kind};
 use wire::{Acks, Pushed, RequestOutcome, Stamp};
 
 use crate::books::memberships::Memberships;
@@ -141,7 +141,7 @@ impl Ledger {
         let content = Content { key, fingerprint, at_ns: now_ns, client: client_number, receivers: 1 };
         match self.meter.contents.add(content) {
             true => self.meter.counts.push_compared += 1,
-            false => self.meter.error("push_uncompared", client, now_ns, || {
+            false => self.meter.error(error_kind::PUSH_UNCOMPARED, client, now_ns, || {
                 format!("more than {CONTENTS_MAX} different pushes between two reports of a thread")
             }),
         }
@@ -361,7 +361,7 @@ impl Ledger {
 
     /// Counts a message that was due, but whose client has no connection.
     pub(crate) fn handle_unsent(&mut self, client: u32, now_ns: u64) {
-        self.meter.error("unsent", client, now_ns, || "its client had lost its connection".into());
+        self.meter.error(error_kind::UNSENT, client, now_ns, || "its client had lost its connection".into());
     }
 
     /// Counts a message that waits at its client until the connection has room for it, or, with `is_busy`,
@@ -426,8 +426,9 @@ impl Ledger {
         let was_under_way = self.streams.finish(client, request, &mut self.meter);
         if was_under_way {
             self.meter.counts.broken_off += 1;
-            self.meter
-                .error("broke_off", client, now_ns, || "a streamed answer ended before it was whole".into());
+            self.meter.error(error_kind::BROKE_OFF, client, now_ns, || {
+                "a streamed answer ended before it was whole".into()
+            });
         }
         was_under_way
     }
@@ -438,7 +439,7 @@ impl Ledger {
         // Before its answer is closed, which says whether its first event is in the account already.
         self.handle_unanswerable(client, record, stamp, now_ns);
         if !self.handle_broken_off(client, stamp.seq, now_ns) {
-            self.meter.error("not_resent", client, now_ns, || {
+            self.meter.error(error_kind::NOT_RESENT, client, now_ns, || {
                 "the connection ended under a request that may not be sent again: not idempotent (RFC 9110 \
                  §9.2.2), or a question over a WebSocket"
                     .into()

@@ -17,6 +17,7 @@ use load::{Cut, StepOrder};
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
+use stats::error_kind;
 use wire::Reconnection;
 
 use crate::books::{Cause, Ledger, State};
@@ -173,7 +174,7 @@ impl Clients {
         let Some(client) = unheeded else { return false };
         self.ledger.step.is_unheeded = true;
         let Shared { has_publishers, wire, .. } = &self.shared;
-        self.ledger.meter.error("unheeded", client, now_ns, || match (has_publishers, wire.acks().has_all()) {
+        self.ledger.meter.error(error_kind::UNHEEDED, client, now_ns, || match (has_publishers, wire.acks().has_all()) {
             (true, _) => "those in the room got the message, but the request that published it has no answer",
             (false, true) => "the others got its message, but nothing acknowledged it: check --ack, or `ack` and `replied` in the app's file",
             (false, false) => "the others got its message, but it got no copy itself: if the server leaves out the sender, use --to others",
@@ -269,7 +270,7 @@ impl Clients {
     /// Gives up an attempt that went unanswered, to be made again.
     pub(crate) fn take_back_attempt(&mut self, index: u32, now_ns: u64) {
         let why = || "TCP had no answer while others had: the server's accept queue was full".into();
-        self.ledger.meter.error("unaccepted", index, now_ns, why);
+        self.ledger.meter.error(error_kind::UNACCEPTED, index, now_ns, why);
         self.all[index as usize].vacate();
     }
 

@@ -2,6 +2,7 @@
 
 use load::{Load, SenderGroup, StepOrder};
 use net::{clock, reserve};
+use stats::error_kind;
 
 use super::{CLOSE_TIMEOUT_NS, Phase, Worker};
 use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Terms};
@@ -166,7 +167,7 @@ impl Worker {
                 BatchEnd::Wait => return,
                 BatchEnd::Over => return self.start_draining(now_ns),
                 BatchEnd::StepFull => {
-                    self.clients.ledger.meter.error("step_full", 0, now_ns, || {
+                    self.clients.ledger.meter.error(error_kind::STEP_FULL, 0, now_ns, || {
                         format!(
                             "a worker counts no more than {BROADCASTS_PER_WORKER_MAX} broadcasts in a step: use more --threads, or a shorter step"
                         )

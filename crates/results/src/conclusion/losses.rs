@@ -1,6 +1,6 @@
 //! Losses, errors and slow answers; each from the count that its limit is about.
 
-use stats::{Count, CountOf, Whole};
+use stats::{Count, CountOf, Whole, error_kind};
 
 use crate::finding::Loss;
 use crate::finding::quantity::{CutPercent, Kinds, Ns, PerS};
@@ -11,7 +11,7 @@ use crate::rates::KEPT_PERCENT_MIN;
 use crate::scenario::{Due, Scenario};
 use crate::silence;
 use crate::standing;
-use crate::step::{HTTP_STATUS, Step, is_of_answers, is_of_publishers, is_taken};
+use crate::step::Step;
 
 /// The share of the rate that is left without what was lost that is enough for it to be explained by that.
 const EXPLAINED: f64 = 0.9;
@@ -216,7 +216,7 @@ fn some(count: u64) -> Option<u64> {
 /// may lack one each by chance, and a receiver who got none lacks one of each.
 fn is_one_each(step: &Step) -> bool {
     let counts = &step.counts;
-    let has_deaf = step.errors.get("no_copies").is_some();
+    let has_deaf = step.errors.get(error_kind::NO_COPIES).is_some();
     counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0 && !has_deaf
 }
 
@@ -237,7 +237,7 @@ fn why_not(scenario: Scenario, step: &Step) -> Kinds {
     }
     let connecting = step.errors.iter().filter(|(kind, _)| is_of_clients(scenario, kind));
     let named = connecting.map(|(kind, error)| match error.example.split_once("HTTP ") {
-        Some((_, status)) if kind == HTTP_STATUS => (format!("HTTP {status}"), error.count),
+        Some((_, status)) if kind == error_kind::HTTP_STATUS => (format!("HTTP {status}"), error.count),
         _ => (kind.to_owned(), error.count),
     });
     let mut kinds: Vec<(String, u64)> = named.collect();
@@ -256,41 +256,16 @@ fn first_loss(scenario: Scenario, step: &Step) -> Option<Ns> {
     first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns)).map(Ns)
 }
 
-/// Returns whether an error is one of the connections of clients that count: not of an answer or of a
-/// message, nor of those who publish, of visits, or of slow clients.
+/// Returns whether an error is one of the connections of clients that count.
 fn is_of_clients(scenario: Scenario, kind: &str) -> bool {
-    const OTHERS: [&str; 18] = [
-        "broke_off",
-        "cut_off",
-        "join_refused",
-        "join_unanswered",
-        "joined_by_column",
-        "no_copies",
-        "not_resent",
-        "other_run",
-        "push_differs",
-        "push_lacks",
-        "push_uncompared",
-        "slow_dropped",
-        "step_full",
-        "unaccepted",
-        "unheeded",
-        "unmatched",
-        "unrecognised",
-        "unsent",
-    ];
     // A stream is a request's, or a client's whole connection (RFC 8441).
-    const STREAMS: [&str; 2] = ["http2_refused", "http2_reset"];
-    let is_of_requests = !scenario.facts().has_dialects && STREAMS.contains(&kind);
-    !is_of_requests
-        && !is_taken(kind)
-        && !is_of_answers(kind)
-        && !is_of_publishers(kind)
-        && !OTHERS.contains(&kind)
+    let is_of_requests = !scenario.facts().has_dialects
+        && [error_kind::HTTP2_REFUSED, error_kind::HTTP2_RESET].contains(&kind);
+    !is_of_requests && error_kind::is_of_connections(kind)
 }
 
 /// The most frequent of the HTTP answers that were not as expected.
 fn wrong_answers(step: &Step) -> Option<String> {
-    let answers = step.errors.iter().filter(|(kind, _)| is_of_answers(kind));
+    let answers = step.errors.iter().filter(|(kind, _)| error_kind::is_of_answers(kind));
     answers.max_by_key(|(_, error)| error.count).map(|(_, error)| error.example.clone())
 }

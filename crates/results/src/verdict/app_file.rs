@@ -1,27 +1,28 @@
 //! Messages that the app's file did not look for: no server is to blame for messages that came and were not recognised.
 
-use stats::Counts;
+use stats::{Counts, error_kind};
 
 use crate::finding::Cause;
-use crate::step::{JOINED_BY_COLUMN, Step, is_taken};
+use crate::step::Step;
 
 /// Messages with throng's ids that no condition of the file fits, or that a rule of the file took, where they are
 /// at least half of what is missing. The rest may be the server's loss: one lost message does not make the others so.
 pub(super) fn missed(step: &Step) -> Option<Cause> {
     let Counts { unseen, join_failures, .. } = step.counts;
     let lacking = step.lacking();
-    if let Some(error) = step.errors.get(JOINED_BY_COLUMN).filter(|error| error.count >= lacking) {
+    if let Some(error) = step.errors.get(error_kind::JOINED_BY_COLUMN).filter(|error| error.count >= lacking)
+    {
         return Some(Cause::FileRooms { leaked: error.count, example: error.example.clone() });
     }
     if lacking + unseen + join_failures == 0 {
         return None;
     }
     let is_most = |messages: u64| messages >= lacking.div_ceil(2);
-    if let Some(error) = step.errors.get("unmatched").filter(|error| is_most(error.count)) {
+    if let Some(error) = step.errors.get(error_kind::UNMATCHED).filter(|error| is_most(error.count)) {
         let (messages, example) = (error.count, error.example.clone());
         return Some(Cause::FileUnmatched { messages, lost: lacking.saturating_sub(messages), example });
     }
-    let taken = step.errors.iter().filter(|(kind, error)| is_taken(kind) && is_most(error.count));
+    let taken = step.errors.iter().filter(|(kind, error)| error_kind::is_taken(kind) && is_most(error.count));
     let (_, error) = taken.max_by_key(|(_, error)| error.count)?;
     let (messages, example) = (error.count, error.example.clone());
     Some(Cause::FileTook { messages, lost: lacking.saturating_sub(messages), example })

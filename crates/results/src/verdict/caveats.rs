@@ -1,5 +1,7 @@
 //! The caveats of a step.
 
+use stats::error_kind;
+
 use super::signs::waits_for_slots;
 use super::{lag, machine};
 use crate::finding::Caveat;
@@ -11,8 +13,6 @@ use crate::step::Step;
 const CLOCK_SHARE_MAX: f64 = 0.1;
 /// How far a push's clock is ahead at most that says nothing: many servers tell whole milliseconds, rounded.
 const PUSH_LEAD_NS_MIN: u64 = 1_000_000;
-/// The kind of error that counts messages of another run.
-const OTHER_RUN: &str = "other_run";
 /// The generator fell behind its schedule where that is more, and more than this share of the longest rtt.
 const BEHIND_NS_MIN: u64 = 1_000_000;
 const BEHIND_SHARE_MIN: f64 = 0.1;
@@ -39,7 +39,7 @@ pub fn caveats(step: &Step, quantile: f64) -> Vec<Caveat> {
         fell_behind_ns(step).map(|worst_ns| Caveat::GeneratorBehind { by: Ns(worst_ns) }),
         others(step),
         proxy(step),
-        step.errors.get(OTHER_RUN).map(|error| Caveat::OtherRun { messages: error.count }),
+        step.errors.get(error_kind::OTHER_RUN).map(|error| Caveat::OtherRun { messages: error.count }),
         is_of_few.then(|| Caveat::Samples {
             quantile: Quantile(quantile),
             samples: rtt.count(),

@@ -1,5 +1,7 @@
 //! Readings and bounds shared by several rules.
 
+use stats::error_kind;
+
 use crate::finding::Cause;
 use crate::finding::quantity::Ns;
 use crate::silence;
@@ -28,9 +30,7 @@ const OVERFLOWS_SHARE_MIN: f64 = 0.01;
 
 /// Kinds of errors of connections that no server brings about: the kernel of a stopped or dead one goes on
 /// acknowledging, or refuses.
-const OUT_OF_REACH: [&str; 2] = ["timed_out", "unreachable"];
-/// The kind of error where a firewall before or on this machine forbids the connection.
-const DENIED: &str = "denied";
+const OUT_OF_REACH: [&str; 2] = [error_kind::TIMED_OUT, error_kind::UNREACHABLE];
 
 pub(super) fn worker_cpu(step: &Step) -> Option<f64> {
     step.generator.as_ref()?.worker_cpu_percent_max
@@ -77,7 +77,7 @@ pub(super) fn lost_clients(step: &Step) -> Cause {
 /// on one machine there is none to cut.
 pub(super) fn unreachable(step: &Step) -> Option<Cause> {
     let is_here = step.machine.as_ref().is_some_and(|machine| machine.same_host == Some(true));
-    let cut = OUT_OF_REACH.into_iter().filter(|_| !is_here).chain([DENIED]);
+    let cut = OUT_OF_REACH.into_iter().filter(|_| !is_here).chain([error_kind::DENIED]);
     let lost: u64 = cut.filter_map(|kind| step.errors.get(kind)).map(|error| error.count).sum();
     let counts = &step.counts;
     let all = counts.disconnects + counts.connect_failures + counts.connect_timeouts;

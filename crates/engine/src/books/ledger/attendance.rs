@@ -1,6 +1,7 @@
 //! Attendance: clients become usable, lose their connections, are cut off, leave and come back.
 
 use load::{Cut, Workload};
+use stats::error_kind;
 
 use super::Ledger;
 use crate::books::absences::Absences;
@@ -91,7 +92,7 @@ impl Ledger {
 
     /// Books that a usable client has lost its connection.
     pub(crate) fn handle_loss(&mut self, client: u32, record: &mut Record, cause: Cause, now_ns: u64) {
-        let kind = if record.is_slow { "slow_dropped" } else { cause.kind() };
+        let kind = if record.is_slow { error_kind::SLOW_DROPPED } else { cause.kind() };
         self.meter.note_detailed(Entry::new(Kind::Close, now_ns, client), kind);
         if record.is_slow {
             self.meter.error(kind, client, now_ns, || cause.to_string());

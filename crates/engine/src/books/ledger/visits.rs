@@ -1,7 +1,7 @@
 //! Visits: visitors ask to be let in, are let in or not, and leave.
 
 use load::Segment;
-use stats::{Count, Timed};
+use stats::{Count, Timed, error_kind};
 use wire::{RoomChange, Stamp};
 
 use super::Ledger;
@@ -142,7 +142,7 @@ impl Ledger {
                     self.step.announcements.withdraw(announced);
                     self.meter.counts.join_failures += 1;
                     let why = || "the server did not let a visitor into its room".into();
-                    self.meter.error("join_refused", client, now_ns, why);
+                    self.meter.error(error_kind::JOIN_REFUSED, client, now_ns, why);
                 }
             }
         }
@@ -189,7 +189,7 @@ impl Ledger {
         self.step.announcements.withdraw(announced);
         self.meter.counts.join_failures += 1;
         let why = || "the server has not answered a visitor who asked to be let into a room".into();
-        self.meter.error("join_unanswered", client, now_ns, why);
+        self.meter.error(error_kind::JOIN_UNANSWERED, client, now_ns, why);
     }
 
     /// Takes copies of messages sent to a visitor's room since `from_ns`, which came in passing, out of the
