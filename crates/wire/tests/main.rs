@@ -13,6 +13,7 @@ mod deflate;
 mod graphql;
 mod http;
 mod http2;
+mod http2_failures;
 mod http2_recorded;
 mod http2_streamed;
 mod joined;
