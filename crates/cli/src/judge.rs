@@ -59,7 +59,7 @@ impl Judge {
         step.standing.extend(standing::storm(&step).filter(|_| self.is_storm));
         let stops = self.limits.stop.iter().filter_map(|stop| stop.check_decided(&step));
         // The one that broke says most; otherwise any stands for the others.
-        step.stop = stops.min_by_key(|outcome| outcome.passed);
+        step.stop = stops.min_by_key(|outcome| outcome.passed());
         // Before the bottleneck: whether a limit is undecided is part of what it is judged by.
         verdict::weigh_broken(&mut step);
         // After the limits: what is sought is the cause of what broke.

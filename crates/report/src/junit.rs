@@ -59,8 +59,8 @@ fn suite(run: &Run, rule: &FailureRule, step: &Step, load: &str) -> Suite {
     let is_search = rule.breaks_on_purpose();
     let limits = limits(step);
     let is_failure = |limit: &LimitOutcome| rule.failures(step).any(|failed| failed.of == limit.of);
-    let failures = limits.iter().filter(|limit| !limit.passed && is_failure(limit)).count();
-    let mut skipped = limits.iter().filter(|limit| !limit.passed).count() - failures;
+    let failures = limits.iter().filter(|limit| !limit.passed() && is_failure(limit)).count();
+    let mut skipped = limits.iter().filter(|limit| !limit.passed()).count() - failures;
     // GitLab shows no name of a suite.
     let head = |what: &str| attributes(&class(run), &format!("{load}: {what}"), step.duration_ns);
     let caveats: String = step.caveats.iter().map(|caveat| escape(&caveat.to_string()) + "\n").collect();
@@ -142,7 +142,7 @@ fn limits(step: &Step) -> Vec<&LimitOutcome> {
 
 /// The outcome of a broken limit; `None` if it was kept.
 fn outcome(scenario: Scenario, step: &Step, limit: &LimitOutcome, is_failure: bool) -> Option<String> {
-    if limit.passed {
+    if limit.passed() {
         return None;
     }
     let was = conclusion::actual(limit);
@@ -183,7 +183,7 @@ mod tests {
 
     use insta::assert_snapshot;
     use results::finding::Caveat;
-    use results::{Requirement, standing};
+    use results::{LimitStatus, Requirement, standing};
 
     use super::*;
     use crate::sample;
@@ -193,7 +193,7 @@ mod tests {
         for step in &mut run.steps {
             let rtt = step.stop.take().expect("the sample has one");
             let missing = LimitOutcome {
-                passed: step.counts.missing == 0,
+                status: LimitStatus::of(step.counts.missing == 0),
                 actual: Some(step.counts.missing as f64),
                 ..LimitOutcome::unmeasured(Requirement::parse("missing==0", Scenario::Broadcast))
             };

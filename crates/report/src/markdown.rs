@@ -103,7 +103,7 @@ fn verdict(run: &Run) -> String {
     text += &delivery.unwrap_or_default();
     for limit in RunLimit::all(run).iter().filter(|limit| limit.is_asked) {
         let actual = conclusion::actual(limit.outcome).map(|was| format!(" ({was})")).unwrap_or_default();
-        let bold = if limit.outcome.passed { "" } else { "**" };
+        let bold = if limit.outcome.passed() { "" } else { "**" };
         text +=
             &format!("- **Limit** `{}`: {bold}{}{bold}{actual}\n", limit.outcome.of, limit.outcome_text());
     }

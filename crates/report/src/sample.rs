@@ -4,8 +4,8 @@ use results::conclusion::{conclude as conclude_run, failing};
 use results::finding::Finding;
 use results::verdict::{bottleneck, caveats, conclude};
 use results::{
-    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Requirement, RoleFigures, Run, SayFigures,
-    Scenario, ServerUse, Step, Target, standing,
+    Environment, GeneratorUse, LimitOutcome, LimitStatus, MachineUse, Rates, Requirement, RoleFigures, Run,
+    SayFigures, Scenario, ServerUse, Step, Target, standing,
 };
 use stats::{Capacity, Counts, Figures, Histogram, fit::Line};
 
@@ -33,7 +33,7 @@ fn judged(scenario: Scenario, mut step: Step) -> Step {
 
 fn limit(text: &str, passed: bool, actual: f64) -> LimitOutcome {
     let of = Requirement::parse(text, Scenario::Broadcast);
-    LimitOutcome { passed, actual: Some(actual), ..LimitOutcome::unmeasured(of) }
+    LimitOutcome { status: LimitStatus::of(passed), actual: Some(actual), ..LimitOutcome::unmeasured(of) }
 }
 
 /// 1,000 clients, 1,000 broadcasts, all well.

@@ -97,7 +97,7 @@ fn is_broken(side: &[&Step]) -> bool {
 
 /// Returns whether something that was due was lost, refused or wrong.
 fn has_failed(step: &Step) -> bool {
-    step.standing.iter().any(|limit| !limit.passed)
+    step.standing.iter().any(|limit| !limit.passed())
 }
 
 /// Clients, and the rate in thousandths, so that it can be compared.

@@ -110,7 +110,7 @@ impl FailureRule {
         let is_on_purpose = self.breaks_on_purpose();
         let is_end_failure = !self.is_held && (self.is_looking || !is_undecided(step));
         let limits = step.limits.iter().chain(&step.standing).filter(move |_| !is_on_purpose);
-        limits.chain(step.stop.iter().filter(move |_| is_end_failure)).filter(|limit| !limit.passed)
+        limits.chain(step.stop.iter().filter(move |_| is_end_failure)).filter(|limit| !limit.passed())
     }
 }
 

@@ -83,11 +83,12 @@ pub fn best(levels: &[Level]) -> Option<&Level> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::LimitOutcome;
+    use crate::limit::{LimitOutcome, LimitStatus};
     use crate::rates::Rates;
 
     fn step(clients: u64, rate: f64, mean_ms: u64, passed: bool) -> Step {
-        let stop = LimitOutcome { passed, ..LimitOutcome::of_text("rtt.mean<=1.5s") };
+        let stop =
+            LimitOutcome { status: LimitStatus::of(passed), ..LimitOutcome::of_text("rtt.mean<=1.5s") };
         let rates = Rates {
             asked_per_s: Some(rate),
             received_per_s: Some(rate * clients as f64),
@@ -119,7 +120,8 @@ mod tests {
     #[test]
     fn rates_that_break_standing_limits_are_not_safe() {
         let mut slow = step(1, 20.0, 1, true);
-        slow.standing = vec![LimitOutcome { passed: false, ..LimitOutcome::of_text("rate>=99%") }];
+        slow.standing =
+            vec![LimitOutcome { status: LimitStatus::Broken, ..LimitOutcome::of_text("rate>=99%") }];
         let level = levels(&[step(1, 10.0, 1, true), slow])[0];
         assert_eq!((level.safe_per_s, level.overload_per_s), (Some(10.0), Some(20.0)));
     }

@@ -33,7 +33,7 @@ pub use delivery::{Delivery, DeliveryGuarantee};
 pub use horizon::Horizon;
 pub use judgement::{Bottleneck, Found, Unit};
 pub use levels::Level;
-pub use limit::{Limit, LimitOutcome, Requirement};
+pub use limit::{Limit, LimitOutcome, LimitStatus, Requirement};
 pub use rates::{Rate, Rates};
 pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, Verdict, command_line};

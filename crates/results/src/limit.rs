@@ -150,22 +150,38 @@ impl fmt::Display for Requirement {
     }
 }
 
+/// The status of a requirement that was held against a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitStatus {
+    /// It held.
+    Kept,
+    /// It did not hold, or its figure was not measured.
+    Broken,
+    /// Broken by a lower bound: throng did not wait any longer for what never came.
+    BrokenByBound,
+    /// Broken, and it would have been kept without lag: whether the server broke it cannot be told.
+    Undecided,
+}
+
+impl LimitStatus {
+    /// The status of a requirement whose figure is known.
+    pub fn of(is_kept: bool) -> Self {
+        if is_kept { LimitStatus::Kept } else { LimitStatus::Broken }
+    }
+}
+
 /// A requirement held against one step or run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitOutcome {
     /// The requirement.
     pub of: Requirement,
-    /// True if it held.
-    pub passed: bool,
+    /// Its status: kept, or broken, and how.
+    pub status: LimitStatus,
     /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
     pub actual: Option<f64>,
-    /// True if `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
-    pub at_least: bool,
     /// The best that `actual` of a broken limit may be without the generator's and CPU contention's part of
     /// the time, where that part is known.
     pub without_lag: Option<f64>,
-    /// True if that would have kept it: whether the server broke it cannot be told.
-    pub undecided: bool,
     /// The unit of `actual` and `without_lag`.
     pub unit: Unit,
 }
@@ -174,7 +190,22 @@ impl LimitOutcome {
     /// The outcome where nothing was measured.
     pub fn unmeasured(of: Requirement) -> Self {
         let unit = of.limit().map(Limit::unit).unwrap_or_default();
-        Self { of, passed: false, actual: None, at_least: false, without_lag: None, undecided: false, unit }
+        Self { of, status: LimitStatus::Broken, actual: None, without_lag: None, unit }
+    }
+
+    /// Returns whether the requirement held.
+    pub fn passed(&self) -> bool {
+        self.status == LimitStatus::Kept
+    }
+
+    /// Returns whether `actual` is a lower bound.
+    pub fn is_at_least(&self) -> bool {
+        self.status == LimitStatus::BrokenByBound
+    }
+
+    /// Returns whether it cannot be told that the server broke it.
+    pub fn is_undecided(&self) -> bool {
+        self.status == LimitStatus::Undecided
     }
 
     /// The outcome of a limit in an echo, or in a run that has what that has not.

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use stats::{Count, Counts, Figures, Histogram, Timed, Whole};
 
-use crate::limit::{Counted, Figure, Gauge, Limit, LimitOutcome, Part, Requirement, Statistic, StepFigure};
+use crate::limit::{
+    Counted, Figure, Gauge, Limit, LimitOutcome, LimitStatus, Part, Requirement, Statistic, StepFigure,
+};
 use crate::rates::Rate;
 use crate::step::{RoleFigures, SayFigures, Step};
 
@@ -15,7 +17,7 @@ impl Limit {
         let outcome = self.check(step);
         let is_decided = || {
             let is_bound_broken = || outcome.actual.is_some_and(|actual| !self.is_kept_by(actual));
-            step.tells(self.of.figure) && (outcome.passed || is_bound_broken())
+            step.tells(self.of.figure) && (outcome.passed() || is_bound_broken())
         };
         // More time could have brought what was missing, but not have undone what was broken.
         (!step.was_interrupted() || is_decided()).then_some(outcome)
@@ -27,11 +29,11 @@ impl Limit {
         let of = step.part(&self.of.part);
         let actual = of.as_deref().and_then(|of| of.value(self.of.figure, self.as_share));
         // The figure would be more if throng had waited longer, and nobody knows by how much.
-        let at_least = of.as_deref().is_some_and(|of| of.is_lower_bound(self.of.figure));
+        let is_bound = of.as_deref().is_some_and(|of| of.is_lower_bound(self.of.figure));
+        let is_kept = || actual.is_some_and(|actual| self.is_kept_by(actual));
         LimitOutcome {
-            passed: !at_least && actual.is_some_and(|actual| self.is_kept_by(actual)),
+            status: if is_bound { LimitStatus::BrokenByBound } else { LimitStatus::of(is_kept()) },
             actual,
-            at_least,
             ..LimitOutcome::unmeasured(Requirement::Limit(self.clone()))
         }
     }

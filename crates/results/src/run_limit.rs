@@ -30,7 +30,7 @@ impl<'a> RunLimit<'a> {
                 outcome,
                 is_asked,
                 is_failure: rule.failures(step).any(|failed| failed.of == outcome.of),
-                at: (!outcome.passed && run.steps.len() > 1).then(|| asked(run.scenario, step)),
+                at: (!outcome.passed() && run.steps.len() > 1).then(|| asked(run.scenario, step)),
             }
         };
         asked_for.into_iter().map(limit(true)).chain(beside.into_iter().map(limit(false))).collect()
@@ -39,7 +39,7 @@ impl<'a> RunLimit<'a> {
     /// Its outcome in words: `kept`, `broken at 4,000 clients`.
     pub fn outcome_text(&self) -> String {
         let at = self.at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
-        match (self.outcome.passed, self.is_failure) {
+        match (self.outcome.passed(), self.is_failure) {
             (true, _) => "kept".into(),
             (false, true) => format!("broken{at}"),
             (false, false) => format!("broken{at} (the run goes on until it breaks)"),
@@ -51,9 +51,14 @@ impl<'a> RunLimit<'a> {
 mod tests {
     use super::*;
     use crate::Scenario;
+    use crate::limit::LimitStatus;
 
     fn step(clients: u64, passed: bool) -> Step {
-        let of = |text| LimitOutcome { passed, actual: Some(1.0), ..LimitOutcome::of_text(text) };
+        let of = |text| LimitOutcome {
+            status: LimitStatus::of(passed),
+            actual: Some(1.0),
+            ..LimitOutcome::of_text(text)
+        };
         Step { clients, limits: vec![of("p99<5ms")], stop: Some(of("p95<=5ms")), ..Step::default() }
     }
 

@@ -98,13 +98,13 @@ impl Check {
 
 /// Returns whether a step kept the limits of a group: the standing ones, and those that took their place.
 pub fn passes(step: &Step, check: Check) -> bool {
-    let broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
+    let broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed());
     broken.filter_map(|limit| limit.of.figure()).filter_map(Check::of).all(|broken| broken != check)
 }
 
 /// The limit on the rate that a step broke, asked for or standing.
 pub fn broken_rate(step: &Step) -> Option<&LimitOutcome> {
-    let mut broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
+    let mut broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed());
     broken.find(|limit| limit.is_of_rate())
 }
 
@@ -216,7 +216,11 @@ mod tests {
 
     fn broken(step: &Step) -> Vec<String> {
         let outcomes = check(&limits(Scenario::Echo, &[], 0.0), step);
-        outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.of.to_string()).collect()
+        outcomes
+            .into_iter()
+            .filter(|outcome| !outcome.passed())
+            .map(|outcome| outcome.of.to_string())
+            .collect()
     }
 
     #[test]

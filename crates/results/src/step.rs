@@ -220,7 +220,7 @@ impl Step {
 
     /// The limits that broke, the one that ends the walk and those that hold without being asked for included.
     pub fn broken(&self) -> impl Iterator<Item = &LimitOutcome> {
-        self.limits.iter().chain(&self.stop).chain(&self.standing).filter(|limit| !limit.passed)
+        self.limits.iter().chain(&self.stop).chain(&self.standing).filter(|limit| !limit.passed())
     }
 
     /// Returns whether agents were lost in it, and their share of the load with them: less was asked of the

@@ -100,7 +100,7 @@ fn shared(step: &Step) -> Option<Cause> {
     let not_the_servers = owners.percent(Owner::Generator) + owners.percent(Owner::Contention);
     let is_halved =
         not_the_servers > 100.0 - signs::OWNED_PERCENT_MIN && not_the_servers < signs::OWNED_PERCENT_MIN;
-    let is_undecided = step.broken().all(|limit| limit.undecided);
+    let is_undecided = step.broken().all(|limit| limit.is_undecided());
     (is_halved || is_undecided).then(|| Cause::Shared { latency: Ns(latency_ns), owners: owners.told(step) })
 }
 

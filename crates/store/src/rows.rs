@@ -71,7 +71,7 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
         ":cpu": run.environment.cpu,
         ":bottleneck": verdict.bottleneck.as_ref().map(|finding| finding.bottleneck.name()),
         ":capacity": verdict.capacity.as_ref().map(|capacity| signed(capacity.clients)),
-        ":broken_limits": verdict.limits.iter().filter(|outcome| !outcome.passed).count() as i64,
+        ":broken_limits": verdict.limits.iter().filter(|outcome| !outcome.passed()).count() as i64,
         ":trusted": verdict.caveats.is_empty(),
         ":results": results,
         ":unfinished": run.resume_after.is_some(),

@@ -241,7 +241,7 @@ fn memory_per_client(run: &Run) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use results::{LimitOutcome, Requirement};
+    use results::{LimitOutcome, LimitStatus, Requirement};
 
     use super::*;
 
@@ -358,7 +358,10 @@ mod tests {
         let of = |at_least| capacity.is_at_least(&searched(637, 637, at_least));
         assert_eq!((of(true), of(false)), (true, false));
         let walked = |passed| {
-            let stop = Some(LimitOutcome { passed, ..LimitOutcome::unmeasured(Requirement::Finished) });
+            let stop = Some(LimitOutcome {
+                status: LimitStatus::of(passed),
+                ..LimitOutcome::unmeasured(Requirement::Finished)
+            });
             let steps = vec![Step { clients: 1_000, stop, ..Step::default() }];
             capacity.is_at_least(&Run { steps, ..Run::default() })
         };

@@ -296,7 +296,7 @@ fn latency(run: &Run, repeats: Option<&Repeats<'_>>) -> Latency {
 fn limits(run: &Run) -> Vec<LimitView> {
     let view = |limit: RunLimit| LimitView {
         limit: limit.outcome.of.to_string(),
-        tone: match (limit.outcome.passed, limit.is_failure) {
+        tone: match (limit.outcome.passed(), limit.is_failure) {
             (true, _) => "good",
             (false, true) => "bad",
             (false, false) => "plain",

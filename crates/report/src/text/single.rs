@@ -56,7 +56,7 @@ fn checks(scenario: Scenario, step: &Step, style: &Style) -> Vec<String> {
     lines.extend(rates(scenario, step).map(|(check, text)| line(check, "rate", &text)));
     lines.extend(step.limits.iter().chain(&step.stop).map(|limit| {
         let was = conclusion::actual(limit).unwrap_or_else(|| "not measured".into());
-        mark(&rows, Some(limit.passed), "limit", &format!("{}  was {was}", limit.of))
+        mark(&rows, Some(limit.passed()), "limit", &format!("{}  was {was}", limit.of))
     }));
     lines
 }

@@ -24,11 +24,11 @@ const OWN_COPIES_MIN: u64 = 10;
 pub fn failings(scenario: Scenario, step: &Step) -> Vec<Loss> {
     // Missing clients also miss the rate: one of the two is enough, unless much more is missing than they
     // would have sent.
-    let is_explained = step.standing.iter().any(|limit| !limit.passed && !limit.is_of_rate())
+    let is_explained = step.standing.iter().any(|limit| !limit.passed() && !limit.is_of_rate())
         && step.kept_percent().is_none_or(|kept| kept >= EXPLAINED * 100.0 * (1.0 - share_lost(step)));
-    let standing = step.standing.iter().filter(|limit| !limit.passed);
+    let standing = step.standing.iter().filter(|limit| !limit.passed());
     let standing = standing.filter(|limit| !is_explained || !limit.is_of_rate());
-    let broken = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
+    let broken = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed()));
     broken.map(|limit| failing(scenario, step, limit)).collect()
 }
 
@@ -83,13 +83,13 @@ pub(super) fn while_away(step: &Step) -> Option<Loss> {
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
     let written = |value: f64| apart(limit, value);
-    Some(match limit.without_lag.filter(|_| limit.undecided) {
+    Some(match limit.without_lag.filter(|_| limit.is_undecided()) {
         // A time is shorter without lag, and a rate is higher.
         Some(without_lag) if without_lag < actual => {
             format!("{}, at most {:.0}% of it lag", written(actual), 100.0 * (1.0 - without_lag / actual))
         }
         Some(without_lag) => format!("{}, at most {} without lag", written(actual), written(without_lag)),
-        None if limit.at_least => format!("at least {}", written(actual)),
+        None if limit.is_at_least() => format!("at least {}", written(actual)),
         None => written(actual),
     })
 }
@@ -105,7 +105,7 @@ fn apart(limit: &LimitOutcome, value: f64) -> String {
         Unit::Count => count(value.round() as u64),
     };
     // Counts are whole.
-    let bound = limit.bound().filter(|_| !limit.passed && limit.unit != Unit::Count);
+    let bound = limit.bound().filter(|_| !limit.passed() && limit.unit != Unit::Count);
     let is_apart = |more: &usize| bound.is_none_or(|bound| written(value, *more) != written(bound, *more));
     written(value, (0..=DIGITS_MORE_MAX).find(is_apart).unwrap_or(0))
 }

@@ -7,8 +7,8 @@ use crate::judgement::Found;
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
 use crate::{
-    FleetAgent, GeneratorUse, Interrupted, Limit, LimitOutcome, MachineUse, Rates, Second, ServerUse,
-    standing,
+    FleetAgent, GeneratorUse, Interrupted, Limit, LimitOutcome, LimitStatus, MachineUse, Rates, Second,
+    ServerUse, standing,
 };
 
 mod caveats;
@@ -305,9 +305,11 @@ fn an_end_before_the_load_is_said_so() {
 
 /// A limit on the latency is broken, and would have been kept without lag, or not.
 fn too_slow(undecided: bool) -> Step {
-    let without_lag = Some(if undecided { 0.9 } else { 1.5 });
+    let (without_lag, status) =
+        if undecided { (0.9, LimitStatus::Undecided) } else { (1.5, LimitStatus::Broken) };
+    let without_lag = Some(without_lag);
     let outcome =
-        LimitOutcome { actual: Some(2.0), without_lag, undecided, ..LimitOutcome::of_text("p95<=1ms") };
+        LimitOutcome { actual: Some(2.0), without_lag, status, ..LimitOutcome::of_text("p95<=1ms") };
     Step { limits: vec![outcome], ..step() }
 }
 
@@ -437,7 +439,8 @@ fn shares_of_lost_agents_are_excused() {
     let (how_much, breaks, _) = of(&run);
     assert_eq!(how_much, "held.clients; 300 clients; 300 messages/s");
     assert_eq!(breaks, "breaks.not_found; generator.lost_agents lost=1 of=2");
-    let kept = LimitOutcome { passed: true, actual: Some(1.0), ..LimitOutcome::of_text("p99<5ms") };
+    let kept =
+        LimitOutcome { status: LimitStatus::Kept, actual: Some(1.0), ..LimitOutcome::of_text("p99<5ms") };
     let limited = Step { limits: vec![kept], ..run.steps[1].clone() };
     assert!(is_untrusted(&run_of(Scenario::Echo, vec![limited])), "it was kept by a part of the load");
 }

@@ -26,7 +26,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
         let may_be_generators = is_short || is_limited(step) && limit.without_lag.is_none();
         // A client that finds no port stays away, and what was due to it never comes.
         let is_away = limit.of.figure() == Some(Figure::Counted(Counted::Count(Count::LostOffline)));
-        limit.undecided
+        limit.is_undecided()
             || are_all_leaked && limit.of.figure() == Some(Figure::Counted(Counted::Wrong))
             || lost_besides.is_some_and(|lost| is_of_missing(limit) && may_hold(limit, lost, step.lacking()))
             || is_short && is_away
@@ -43,7 +43,7 @@ fn is_of_missing(limit: &LimitOutcome) -> bool {
             matches!(count, Count::Missing | Count::Unacknowledged)
         }
         Some(standing::RATE) => true,
-        _ => limit.at_least,
+        _ => limit.is_at_least(),
     }
 }
 

@@ -6,16 +6,13 @@ use super::finding::FileFinding;
 use super::mirror::mirror;
 use crate::finding::{Cause, Finding};
 use crate::judgement::{Bottleneck, Found, Unit};
-use crate::limit::{LimitOutcome, Requirement};
+use crate::limit::{LimitOutcome, LimitStatus, Requirement};
 
 mirror!(FileLimit of LimitOutcome {
     #[serde(rename = "limit", with = "requirement")]
     of: Requirement,
-    passed: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    at_least: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    undecided: bool,
+    #[serde(flatten, with = "status")]
+    status: LimitStatus,
     #[serde(with = "unit")]
     unit: Unit,
     ; numbers
@@ -33,6 +30,38 @@ mod requirement {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Requirement, D::Error> {
         String::deserialize(deserializer).map(Requirement::Unknown)
+    }
+}
+
+/// The status as fields of its limit: programs ask `passed` alone.
+mod status {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Fields {
+        passed: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        at_least: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        undecided: bool,
+    }
+
+    pub(super) fn serialize<S: Serializer>(status: &LimitStatus, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = Fields {
+            passed: *status == LimitStatus::Kept,
+            at_least: *status == LimitStatus::BrokenByBound,
+            undecided: *status == LimitStatus::Undecided,
+        };
+        fields.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LimitStatus, D::Error> {
+        let Fields { passed, at_least, undecided } = Fields::deserialize(deserializer)?;
+        Ok(match (at_least, undecided) {
+            (true, _) => LimitStatus::BrokenByBound,
+            (false, true) => LimitStatus::Undecided,
+            (false, false) => LimitStatus::of(passed),
+        })
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn folded<'a, I: Iterator<Item = &'a LimitOutcome>>(
     {
         match limits.iter_mut().find(|(known, _)| known.of == outcome.of) {
             // The first that broke it, going upwards, is the lightest.
-            Some(known) if known.0.passed => *known = (outcome, step),
+            Some(known) if known.0.passed() => *known = (outcome, step),
             Some(_) => {}
             None => limits.push((outcome, step)),
         }

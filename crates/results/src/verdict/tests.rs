@@ -8,7 +8,9 @@ use crate::finding::quantity::Quantile;
 use crate::finding::{Caveat, Finding, Place, RunCaveat};
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::{GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, TimeSpent};
+use crate::{
+    GeneratorUse, LimitOutcome, LimitStatus, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, TimeSpent,
+};
 
 mod conclude;
 mod failed;

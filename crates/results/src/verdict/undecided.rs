@@ -6,7 +6,7 @@ use super::lag;
 use super::owners::Owners;
 use super::signs::OWNED_PERCENT_MIN;
 use crate::judgement::Unit;
-use crate::limit::{Figure, LimitOutcome, Statistic};
+use crate::limit::{Figure, LimitOutcome, LimitStatus, Statistic};
 use crate::rates::Rate;
 use crate::step::Step;
 
@@ -23,7 +23,7 @@ pub fn weigh_broken(step: &mut Step) {
     }
     let weighed: Vec<LimitOutcome> = step.broken().map(|outcome| weighed(step, outcome)).collect();
     let outcomes = step.limits.iter_mut().chain(&mut step.stop).chain(&mut step.standing);
-    for (outcome, weighed) in outcomes.filter(|outcome| !outcome.passed).zip(weighed) {
+    for (outcome, weighed) in outcomes.filter(|outcome| !outcome.passed()).zip(weighed) {
         *outcome = weighed;
     }
 }
@@ -31,7 +31,7 @@ pub fn weigh_broken(step: &mut Step) {
 fn weighed(step: &Step, outcome: &LimitOutcome) -> LimitOutcome {
     let limit = outcome.of.limit();
     // What never came would not have come any sooner.
-    let actual = outcome.actual.filter(|_| !outcome.at_least);
+    let actual = outcome.actual.filter(|_| !outcome.is_at_least());
     let without_lag = outcome.of.figure().zip(actual);
     let without_lag =
         without_lag.and_then(|(figure, actual)| self::without_lag(step, figure, outcome.unit, actual));
@@ -39,7 +39,8 @@ fn weighed(step: &Step, outcome: &LimitOutcome) -> LimitOutcome {
     // The kernel stamps the last event of a read. The first may have come long before, and the account gives
     // that time to the server: it can clear a server of first events, and not convict it.
     let without_lag = without_lag.filter(|_| undecided || step.figures.accounted() == Timed::Rtt);
-    LimitOutcome { without_lag, undecided, ..outcome.clone() }
+    let status = if undecided { LimitStatus::Undecided } else { outcome.status };
+    LimitOutcome { without_lag, status, ..outcome.clone() }
 }
 
 /// The figure without lag, where that is a part of its time.

@@ -1,6 +1,6 @@
 use insta::assert_snapshot;
 
-use results::{LimitOutcome, Requirement, Run};
+use results::{LimitOutcome, LimitStatus, Requirement, Run};
 
 use super::*;
 use crate::sample;
@@ -96,8 +96,10 @@ fn required_rates_are_those_of_the_limit() {
         let mut step = Step { clients: 10, duration_ns: 10_000_000_000, ..Step::default() };
         (step.rates.asked_per_s, step.rates.achieved_per_s) = (Some(10.0), Some(8.5));
         (step.counts.sent, step.counts.expected, step.counts.received) = (100, 100, 85);
-        let outcome =
-            LimitOutcome { passed, ..LimitOutcome::unmeasured(Requirement::parse(limit, Scenario::Echo)) };
+        let outcome = LimitOutcome {
+            status: LimitStatus::of(passed),
+            ..LimitOutcome::unmeasured(Requirement::parse(limit, Scenario::Echo))
+        };
         if is_asked {
             step.limits.push(outcome)
         } else {

@@ -79,7 +79,7 @@ fn messages_open_at_an_interruption_break_nothing() {
     let limits = texts.map(|text| Limit::parse(text, Scenario::Echo).unwrap());
     let broken = |step: &Step| -> Vec<String> {
         let outcomes = limits.iter().filter_map(|limit| limit.check_decided(step));
-        outcomes.filter(|outcome| !outcome.passed).map(|outcome| outcome.of.to_string()).collect()
+        outcomes.filter(|outcome| !outcome.passed()).map(|outcome| outcome.of.to_string()).collect()
     };
     assert_eq!(broken(&waiting), Vec::<String>::new(), "nothing was measured");
     waiting.figures.rtt.record_n_ns(500 * MS, 100);

@@ -61,7 +61,12 @@ fn failed_attempts_are_no_clients() {
 #[test]
 fn shares_are_told_from_their_bounds() {
     let said = |text, value, passed| {
-        actual(&LimitOutcome { passed, actual: Some(value), ..LimitOutcome::of_text(text) }).unwrap()
+        actual(&LimitOutcome {
+            status: LimitStatus::of(passed),
+            actual: Some(value),
+            ..LimitOutcome::of_text(text)
+        })
+        .unwrap()
     };
     assert_eq!(said("lost_offline==0%", 0.003_57, false), "0.004%");
     assert_eq!(said("errors<=1%", 1.004, false), "1.004%");
@@ -72,7 +77,12 @@ fn shares_are_told_from_their_bounds() {
 #[test]
 fn values_are_told_from_their_bounds() {
     let said = |text, value, passed| {
-        actual(&LimitOutcome { passed, actual: Some(value), ..LimitOutcome::of_text(text) }).unwrap()
+        actual(&LimitOutcome {
+            status: LimitStatus::of(passed),
+            actual: Some(value),
+            ..LimitOutcome::of_text(text)
+        })
+        .unwrap()
     };
     assert_eq!(said("p95<=250ms", 250.4, false), "250.4ms");
     assert_eq!(said("p95<=6.4s", 6_400.3, false), "6.4003s");
@@ -89,7 +99,7 @@ fn lag_is_told_by_its_bound() {
         let outcome = LimitOutcome {
             actual: Some(actual),
             without_lag: Some(without_lag),
-            undecided: true,
+            status: LimitStatus::Undecided,
             ..LimitOutcome::of_text(limit)
         };
         super::super::actual(&outcome).unwrap()

@@ -14,7 +14,7 @@ fn run_of_levels(scenario: Scenario, levels: &[(u64, bool)]) -> Run {
     let of = |clients| Step { clients, usable: Some(clients), ..step() };
     let mut run = run_of(scenario, levels.iter().map(|&(clients, _)| of(clients)).collect());
     for (step, &(_, passed)) in run.steps.iter_mut().zip(levels) {
-        step.stop = Some(LimitOutcome { passed, ..step.standing[0].clone() });
+        step.stop = Some(LimitOutcome { status: LimitStatus::of(passed), ..step.standing[0].clone() });
     }
     run
 }
@@ -76,7 +76,8 @@ fn capacities_at_the_generators_limit_are_bounds() {
     (fails.clients, fails.usable) = (400, Some(400));
     fails.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
     let mut run = run_of(Scenario::Broadcast, vec![step(), fails]);
-    run.steps[1].stop = Some(LimitOutcome { passed: false, ..run.steps[0].standing[0].clone() });
+    run.steps[1].stop =
+        Some(LimitOutcome { status: LimitStatus::Broken, ..run.steps[0].standing[0].clone() });
     run.verdict = verdict::conclude(run.scenario, &run.steps);
     run.verdict.capacity = Some(capacity(350, 320, 380));
     let (how_much, ..) = of(&run);

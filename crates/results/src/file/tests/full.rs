@@ -36,11 +36,9 @@ fn full_figures() -> Figures {
 pub(super) fn full_step() -> Step {
     let outcome = LimitOutcome {
         of: Requirement::parse("p95<250ms", Scenario::Broadcast),
-        passed: false,
+        status: LimitStatus::Undecided,
         actual: Some(252.469),
-        at_least: true,
         without_lag: Some(12.5),
-        undecided: true,
         unit: Unit::Ms,
     };
     Step {
@@ -83,7 +81,7 @@ pub(super) fn full_step() -> Step {
             of: Requirement::parse("missing==0", Scenario::Broadcast),
             ..outcome.clone()
         }],
-        stop: Some(outcome),
+        stop: Some(LimitOutcome { status: LimitStatus::BrokenByBound, ..outcome }),
         bottleneck: Some(Cause::ServerCpu { cpu: Percent(98.5), cores: Cores(1.0) }.into()),
         caveats: vec![Caveat::Others { others: Percent(98.5), programs: None }],
     }

@@ -4,7 +4,11 @@ use super::*;
 
 #[test]
 fn a_run_is_concluded_from_its_steps() {
-    let outcome = |limit, passed| LimitOutcome { passed, actual: Some(1.0), ..LimitOutcome::of_text(limit) };
+    let outcome = |limit, passed| LimitOutcome {
+        status: LimitStatus::of(passed),
+        actual: Some(1.0),
+        ..LimitOutcome::of_text(limit)
+    };
     let found = |bottleneck| Some(Found { bottleneck, cause: Cause::told(String::new()) });
     let step = |clients, p95, bottleneck| Step {
         clients,
@@ -35,7 +39,7 @@ fn searches_conclude_from_the_lightest_broken_step() {
         clients,
         rates: Rates { asked_per_s, ..Rates::default() },
         limits: vec![LimitOutcome {
-            passed: broke.is_none(),
+            status: LimitStatus::of(broke.is_none()),
             actual: broke,
             ..LimitOutcome::of_text("p95<1ms")
         }],
@@ -50,7 +54,7 @@ fn searches_conclude_from_the_lightest_broken_step() {
     ];
     let verdict = conclude(Scenario::Echo, &steps);
     assert_eq!(lightest_broken(&steps, &crate::Verdict::default()).unwrap().clients, 120);
-    assert_eq!((verdict.limits[0].passed, verdict.limits[0].actual), (false, Some(2.0)));
+    assert_eq!((verdict.limits[0].passed(), verdict.limits[0].actual), (false, Some(2.0)));
     assert_eq!(verdict.bottleneck, Some(Cause::ServerTookNone { clients: 120 }.into()));
     assert_eq!(
         conclude(Scenario::Echo, &steps[..1]).bottleneck,
@@ -93,7 +97,7 @@ fn sweeps_conclude_from_their_best_level() {
     let step = |clients, per_s, passed| Step {
         clients,
         rates: Rates { asked_per_s: Some(per_s), received_per_s: Some(per_s), ..Rates::default() },
-        limits: vec![LimitOutcome { passed, ..LimitOutcome::of_text("p95<1ms") }],
+        limits: vec![LimitOutcome { status: LimitStatus::of(passed), ..LimitOutcome::of_text("p95<1ms") }],
         bottleneck: Some(Cause::ServerTookNone { clients }.into()),
         ..Step::default()
     };

@@ -11,7 +11,7 @@ fn weighed(step: &mut Step, texts: &[&str]) -> Vec<(Option<f64>, bool)> {
     step.limits = limits.iter().map(|limit| limit.check(step)).collect();
     weigh_broken(step);
     let rounded = |value: f64| (value * 10.0).round() / 10.0;
-    step.limits.iter().map(|limit| (limit.without_lag.map(rounded), limit.undecided)).collect()
+    step.limits.iter().map(|limit| (limit.without_lag.map(rounded), limit.is_undecided())).collect()
 }
 
 /// 10,000 messages that each waited for 60 ms for a busy generator, and for 40 ms for the server.
@@ -110,7 +110,7 @@ fn lost_messages_have_no_lag() {
     step.figures.rtt.record_n_ns(9_000 * MS, 1_000);
     let found = weighed(&mut step, &["missing==0", "p99<=50ms"]);
     assert_eq!(found[0], (None, false));
-    assert!(step.limits[1].at_least && !found[1].1, "{:?}", step.limits);
+    assert!(step.limits[1].is_at_least() && !found[1].1, "{:?}", step.limits);
 }
 
 #[test]
@@ -135,6 +135,6 @@ fn send_lag_excuses_no_service_time() {
         .map(|text| Limit::parse(text, Scenario::Broadcast).unwrap());
     step.limits = limits.iter().map(|limit| limit.check(&step)).collect();
     weigh_broken(&mut step);
-    let undecided: Vec<bool> = step.limits.iter().map(|limit| limit.undecided).collect();
+    let undecided: Vec<bool> = step.limits.iter().map(|limit| limit.is_undecided()).collect();
     assert_eq!(undecided, [false, true], "one begins with the write, and the other when it was due");
 }
