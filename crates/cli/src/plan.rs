@@ -163,6 +163,7 @@ fn login_servers(client_spec: &ClientSpec, security: &Security) -> Result<Vec<Lo
 /// How long a client may take to become usable. Servers make the hash of a password slow on purpose, so that
 /// clients that log in have more time.
 fn connect_timeout_ns(args: &RunArgs, client_spec: &ClientSpec) -> u64 {
+    // A SYN that was lost is sent again after 1 s (RFC 6298 §2), so that one loss is no failure.
     const USUAL_NS: u64 = 2_000_000_000;
     const WITH_LOGIN_NS: u64 = 30_000_000_000;
     let logs_in = client_spec.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty());

@@ -107,6 +107,8 @@ impl Name {
 
 impl Kind {
     pub(crate) fn of(turn: &Turn, leaves: &[Leaf]) -> Kind {
+        // From the surest sign to the weakest: names that the protocol gives, a frame's command, members such
+        // as `type`, an event, the keys of an object, the first word.
         let event = turn.event.clone();
         let signs = turn.signs.iter().map(|sign| (sign.pointer.to_owned(), Name::text(&sign.text)));
         let signs: BTreeMap<String, Name> = signs.collect();
@@ -240,6 +242,7 @@ impl Kind {
                     |kind: &Kind, key: &String| matches!(&kind.tag, Tag::Keys(keys) if keys.contains(key));
                 let is_plain = |key: &&String| !key.contains(['{', '"', '\\']);
                 let keys: Vec<&String> = keys.iter().filter(is_plain).collect();
+                // The keys of kinds may overlap: one that no other has is enough.
                 let own =
                     keys.iter().copied().find(|key| !all.iter().any(|kind| *kind != self && has(kind, key)));
                 parts.push(format!(

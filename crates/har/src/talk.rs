@@ -115,11 +115,13 @@ impl Talk {
                     }
                     continue;
                 }
+                // A random value is itself under any name; another is the same under its own name alone.
                 for key in [None, Some(leaf.key.clone())] {
                     let place = Place { message: at, leaf: number };
                     talk.received.entry((leaf.value.clone(), key)).or_insert(place);
                 }
             }
+            // A reply is recognised by the message that it answers, and needs no rule as a kind does.
             if !message.turn.is_reply() {
                 talk.groups.entry((message.turn.is_sent, message.kind.clone())).or_default().push(at);
             }
@@ -189,6 +191,7 @@ impl Talk {
         let is_named = kind.is_named(&BEATS);
         let has_texts =
             self.of(true, kind).any(|(at, message)| message.leaves.iter().any(|leaf| self.is_new(at, leaf)));
+        // People are neither that regular nor silent: whoever types says something new.
         let is_beat = is_named || gaps.len() >= 3 && is_regular && mean >= 1.0 && !has_texts;
         (is_beat && !gaps.is_empty()).then_some(Purpose::Heartbeat { every_s: mean })
     }
@@ -205,7 +208,7 @@ impl Talk {
         let is_same = asked.iter().all(|other| *other == to);
         let questions = self.of(false, to).count();
         let is_named = kind.is_named(&BEATS) || to.is_named(&BEATS);
-        // People answer sometimes, programs each time.
+        // People answer sometimes, programs each time; the recording may end before the last answer.
         (is_same && questions <= asked.len() + 1 && (is_named || asked.len() > 2) && !kind.is_joining())
             .then(|| Purpose::Answer { to: to.clone() })
     }
@@ -233,6 +236,8 @@ impl Talk {
             is_unsure: false,
             count,
         };
+        // A second user's session shows who hears it. Without one, that is guessed from what came back here:
+        // of which kinds, and how much more of them than was sent.
         if let Some(heard) = other.map(|other| self.heard(kind, &said, other)).filter(|heard| heard.is_some())
         {
             said.copy = heard;
@@ -260,6 +265,7 @@ impl Talk {
             return Some(Purpose::Echo(said));
         }
         let is_answer = kind.is_named(&ANSWERS) || returns.iter().any(|back| back.is_named(&ANSWERS));
+        // More came of it than this client sent: the others' messages are of that kind, too.
         let is_foreign = |back: &&Kind| self.of(false, back).count() > count || *back == kind;
         if let Some(copy) = returns.iter().find(is_foreign).cloned() {
             said.ack = returns.into_iter().find(|back| *back != copy);

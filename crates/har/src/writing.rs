@@ -188,6 +188,7 @@ impl Writing<'_, '_> {
 
     /// A value that the server said before, under the same name or at random.
     fn kept_value(&mut self, leaf: &Leaf, at: usize, end: usize) -> Option<String> {
+        // A random value is the same wherever it stands; any other may be equal by chance, but for its name.
         let key = (!is_random(&leaf.value)).then_some(leaf.key.as_str());
         if key == Some("") {
             return None;
@@ -203,6 +204,7 @@ impl Writing<'_, '_> {
         };
         let at_s = self.talk.messages[number].turn.at_s;
         let kept = self.kept.get(&number).into_iter().flatten();
+        // A place is kept once, under one name, by however many messages it is used.
         let known =
             kept.filter(|(_, pointer)| *pointer == found.pointer).map(|(name, _)| name.clone()).next();
         if known.is_none() && (self.trace.is_full() || asked.is_none() && !self.can_keep(number)) {

@@ -2,6 +2,7 @@
 
 use std::f64::consts::FRAC_PI_2;
 
+/// Cells of the midpoint rule, with which quantiles are off by less than 10⁻⁵.
 const CELLS: u32 = 1_024;
 
 /// The two-sided quantile: |t| stays below it with probability `confidence` at `df` degrees of freedom, which

@@ -29,6 +29,7 @@ impl Room {
     /// FNV-1a, 64 bits: two of a server's rooms collide only by design, and a client that does that has
     /// joined a room.
     pub fn of(dialect: DialectId, encoding: u8, name: &[u8]) -> Room {
+        // The offset basis of FNV-1a.
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
         Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) & !(OF_SESSIONS | OF_READERS) }

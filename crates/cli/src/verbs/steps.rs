@@ -21,7 +21,7 @@ const WARMUP_SHARE: u64 = 10;
 /// How close a search comes, and how often it measures near the limit.
 const SEARCH_TOLERANCE: f64 = 0.05;
 const SEARCH_REPEATS: u32 = 3;
-/// websocket-bench's limit.
+/// websocket-bench's limit: the percentile, and its time.
 pub(crate) const LIMIT_PERCENTILE: f64 = 95.0;
 const LIMIT_RTT_NS: u64 = 500_000_000;
 

@@ -24,6 +24,7 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
     let opens = |text: &Text| text.text.starts_with("0{\"sid\":");
     let query: Vec<_> = socket.url.query_pairs().collect();
     let version = query.iter().find(|(name, _)| name == "EIO");
+    // Servers may be anywhere: then the version in the query, or the packet that opens a session, tells.
     if !PATHS.iter().any(|known| path.ends_with(known))
         && version.is_none()
         && !socket.frames.iter().any(opens)
@@ -36,8 +37,10 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
         .filter(|one| one.url.path().trim_end_matches('/') == path)
         .flat_map(polled)
         .collect();
+    // Clients open over requests and go on over the WebSocket: one conversation, in this order.
     texts.extend(socket.frames.iter().map(|text| Text { text: text.text.clone(), ..*text }));
     let packets: Vec<Packet<'_>> = texts.iter().filter_map(packet).collect();
+    // A run's clients are in one namespace: the one with the most events and acknowledgements.
     let said = packets.iter().filter(|packet| matches!(packet.kind, b'2' | b'3'));
     let namespace = most(said.map(|packet| packet.namespace)).unwrap_or_else(|| "/".to_owned());
     let mut flags = Vec::new();

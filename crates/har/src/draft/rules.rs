@@ -40,6 +40,7 @@ impl Session<'_> {
                 }
                 Purpose::Answer { to } => {
                     let Some(condition) = to.condition(&kinds) else { continue };
+                    // An answer explains its question, which needs no rule of its own.
                     explained.insert(to);
                     out.comment(&format!("{}: followed each {} at once.", kind.name(), to.name()));
                     out.line(&format!("[[answer]]\nwhen = {condition}"));
@@ -47,6 +48,7 @@ impl Session<'_> {
                         out.line(event);
                     }
                     let asked = at.saturating_sub(1);
+                    // Its values are those of the message that it answers, and no older ones.
                     writing.asked = Some(asked);
                     let text = end(writing.message(at, None, at));
                     writing.asked = None;

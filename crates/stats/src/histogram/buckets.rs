@@ -12,6 +12,7 @@ use super::pairs::Pairs;
 
 /// The longest duration, 10 minutes, in microseconds.
 pub(super) const US_MAX: u64 = 600_000_000;
+/// Digits that a value keeps: it is off by less than a thousandth.
 pub(super) const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// None, dense or packed buckets of whole microseconds.

@@ -157,6 +157,7 @@ impl Reader {
                 self.partial().line.extend_from_slice(mine);
                 return Ok(None);
             }
+            // The line has ended with it: a LF behind it, perhaps in the next input, ends no other.
             _ if rest[0] == b'\r' => self.position = Position::AfterCr,
             _ => {}
         }

@@ -117,11 +117,13 @@ impl Header {
         if first & RSV23 != 0 || (compressed && !may_compress) {
             return Err(Reason::ReservedBit);
         }
+        // Control frames are whole, and short (§5.5).
         if opcode.is_control() && !fin {
             return Err(Reason::BadControl);
         }
         let Some(&second) = bytes.get(1) else { return Ok(None) };
         let masked = second & MASKED != 0;
+        // Clients mask, and servers do not (§5.1).
         match accepts.end {
             End::Server if !masked => return Err(Reason::Unmasked),
             End::Client if masked => return Err(Reason::Masked),

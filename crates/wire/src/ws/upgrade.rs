@@ -28,6 +28,7 @@ pub fn new_key(io: &mut impl Io) -> Key {
 
 /// The `Sec-WebSocket-Accept` that answers a key (§4.2.2).
 pub fn accept_of(key: &[u8]) -> [u8; 28] {
+    // The GUID of §1.3, which no server adds to a key by chance.
     let hash = Sha1::new().chain_update(key).chain_update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").finalize();
     let mut accept = [0; 28];
     let n = STANDARD.encode_slice(hash, &mut accept);
@@ -48,6 +49,7 @@ pub fn verify(
     let fields = &response.fields;
     let upgrade = fields.only("upgrade").ok().flatten();
     let to_websocket = upgrade.is_some_and(|u| u.eq_ignore_ascii_case(b"websocket"));
+    // HTTP/1.0 knows no upgrades, and a cache that speaks it would pass the fields on.
     if response.minor == 0 || !to_websocket || !fields.has_member("connection", "upgrade") {
         return Err(Failure::BadUpgrade);
     }
@@ -96,6 +98,7 @@ pub fn judge<'c>(
         return Err(405);
     }
     let asks = fields.has_member("upgrade", "websocket") && fields.has_member("connection", "upgrade");
+    // The bytes of a body would be taken for frames.
     if request.minor == 0 || !asks || request.body != Framing::Length(0) {
         return Err(400);
     }

@@ -103,6 +103,7 @@ impl Client {
         let is_opening = id == PROBE_ID || id == SUBSCRIPTION_ID;
         let refused = if is_opening { Rejection::Subscription } else { Rejection::Message };
         match &*kind {
+            // Nothing may be asked before it: servers close with 4401 then.
             b"connection_ack" if !self.is_greeted => {
                 let opening = &link.parts.opening;
                 for operation in opening {
@@ -112,6 +113,7 @@ impl Client {
                 self.is_usable.then_some(ProtocolEvent::Ready)
             }
             b"error" => rejected(refused),
+            // A request that is no good is answered with `error`, one that failed with a result that says so.
             b"next" if has_errors(payload) => rejected(refused),
             b"next" if id == PROBE_ID => {
                 let was_usable = std::mem::replace(&mut self.is_usable, true);

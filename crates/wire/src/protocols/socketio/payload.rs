@@ -117,6 +117,7 @@ fn unit<'a>(packet: &'a [u8], before_attachment: &[u8]) -> Result<Unit<'a>, Fail
 
 /// The next packet of version 3.
 fn take_packet<'a>(rest: &mut &'a str) -> Result<&'a str, Failure> {
+    // A length of more digits is above every limit, and may overflow.
     const DIGITS_MAX: usize = 9;
     let colon = rest.bytes().take(DIGITS_MAX + 1).position(|byte| byte == b':').ok_or(Failure::BadMessage)?;
     let (digits, text) = (&rest[..colon], &rest[colon + 1..]);

@@ -90,6 +90,7 @@ pub(super) fn write_path(parts: &Parts, now_ns: u64, io: &mut impl Io) {
 /// A fresh session's place below the service: `/<three digits for balancers>/<the session>`. The time is
 /// mixed in so that a run repeated with the same seed does not meet its own sessions again.
 pub(crate) fn session_path(now_ns: u64, io: &mut impl Io) -> String {
+    // 2⁶⁴ over the golden ratio (Knuth, TAOCP 3, 6.4): times that differ in low bits then differ in all.
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let (number, name) = (io.random_u64(), io.random_u64() ^ now_ns.wrapping_mul(GOLDEN));
     format!("/{:03}/{name:016x}", number % 1000)
