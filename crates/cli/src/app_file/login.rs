@@ -76,6 +76,7 @@ impl Checked<'_> {
         for (name, value) in headers {
             let secret = header(self.source, name, value)?;
             let template = self.parse(value, secret.reveal(), Quoting::Plain)?;
+            // Written with the body: as one more header it would be there twice.
             match &mut content {
                 Some(content) if name.eq_ignore_ascii_case(CONTENT_TYPE) => {
                     if template.sample() != value.get_ref().as_bytes() {

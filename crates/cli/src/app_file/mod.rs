@@ -257,8 +257,11 @@ fn describe(
     given: People,
     clients_max: ClientsMax,
 ) -> Result<Described, Failure> {
+    // In this order: each part may use the names of those before it, and adds its own. The columns of the
+    // data come first, then rooms, what logins keep, and what a session is resumed by.
     let mut people = people::people(source, file, given)?;
     let kinds = rooms::kinds(source, file, &mut people, clients_max.of_rooms())?;
+    // Publishers do not log in: they know the names up to here.
     let strangers = people.names.clone();
     let mut keeper = KeptNames::default();
     let (login, login_servers) = login::requests(source, &file.login, &mut keeper, &mut people.names)?;
@@ -281,6 +284,7 @@ fn describe(
     let (facts, names) = (protocol.facts(), &people.names);
     let mut defaults = defaults::defaults(source, &file.load)?;
     let people_max = clients_max.known().or(defaults.people);
+    // Roles before kinds of messages: where there are roles, these say how often each kind is said.
     let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut defaults)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut defaults)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
@@ -300,6 +304,7 @@ fn describe(
     let publish = publish::publish(source, file, &strangers)?;
     flap(source, file)?;
     let connect = people::connect(source, file, names)?;
+    // Last, since these names stand for templates that may use any of the others.
     people::name_computed(source, file, &mut people.names)?;
     let tells_apart = !app.login.is_empty()
         || source.text.contains("{client}")

@@ -36,6 +36,8 @@ pub(super) fn kinds(
     }
     let mut messages = roles.iter().flat_map(|role| &role.get_ref().says);
     let is_of_each = messages.all(|message| message.get_ref().every.is_some());
+    // In a walk there is no number of users. Where the file says how often each of them speaks, shares of any
+    // number are the same, and the interval of each is what stays.
     let grows = people.is_none() && is_of_each;
     let people = people.or(grows.then_some(NOTIONAL_PEOPLE));
     let mut kinds: Vec<RoleKind> = Vec::new();
@@ -53,6 +55,7 @@ pub(super) fn kinds(
         shares += read;
         kinds.push(RoleKind {
             name: name.get_ref().clone(),
+            // A share that rounds to nothing is a role all the same.
             share: ((read * SHARE_WHOLE).round() as u32).max(1),
             says: said(source, role.get_ref(), says, people.map(|people| people as f64 * read))?,
         });

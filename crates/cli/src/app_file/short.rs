@@ -108,6 +108,7 @@ impl BroadcastArgs {
             (None, Body::Values(_)) => VALUES,
             (None, _) => OBJECT,
         };
+        // Mistakes are shown at their place in a text: where there is no file, in one of the flags.
         let text = format!("--event --body --ack {body}");
         let at = |flag: &str| -> Range<usize> {
             let start = text.find(flag).expect("it is there");

@@ -212,6 +212,7 @@ pub(super) fn check_join(
         return Err(source.error(room.span(), problem));
     };
     let file::Join { topic, channel, expect, replied, .. } = join.get_ref();
+    // The protocol tells by itself when such a room lets a client in.
     if topic.is_some() || channel.is_some() {
         return match leave {
             Some(leave) => Err(source

@@ -60,7 +60,9 @@ impl Push {
             wrong(&format!("{expected}; a collector beside throng can speak TLS and log in"))
         })?;
         let (queue, bodies) = mpsc::sync_channel::<Vec<u8>>(QUEUE_SECONDS);
+        // In a thread of its own: a receiver that hangs must not hold up the coordinator, on which steps wait.
         let push = move || {
+            // Once: a receiver that is gone for an hour would fill the screen.
             let mut is_told = false;
             for body in bodies {
                 if let Err(error) = send(&source, Request { method, fields, body: &body })
@@ -78,6 +80,7 @@ impl Push {
 
     /// Queues the figures of this moment.
     pub(crate) fn push(&self, measures: &Measures) {
+        // A full queue drops this second's figures: the run does not wait, and counters make up for it.
         let _ = self.queue.try_send((self.body)(measures, Moment::Now));
     }
 

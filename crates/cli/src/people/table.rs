@@ -28,6 +28,7 @@ pub(crate) fn read(flag: &str, path: &Path) -> Result<Columns, Failure> {
 }
 
 fn parse(bytes: &[u8]) -> Result<Columns, String> {
+    // Spreadsheets write the byte order mark, which would be a part of the first column's name.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let mut reader = csv::Reader::from_reader(bytes);
     let header = reader.headers().map_err(|error| problem(&error))?.clone();

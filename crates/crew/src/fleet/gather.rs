@@ -159,6 +159,7 @@ pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<
     let until = Instant::now() + wait;
     let why = loop {
         let found = call(bus).await?;
+        // Names are their owners' choice, so that two may be the same.
         let mut named = found.iter().filter(|hello| hello.name == agent);
         let why = match (named.next(), named.next()) {
             (Some(_), Some(_)) => {
