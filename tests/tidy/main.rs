@@ -2,6 +2,7 @@
 //! be, and what must not be committed. The rules and their reasons are in CONTRIBUTING.
 
 mod comments;
+mod commits;
 mod findings;
 mod idioms;
 mod modules;
