@@ -8,8 +8,8 @@ use results::Run;
 use results::file::FileError;
 use store::{Store, StoreError};
 
-use crate::args::RunArgs;
 use crate::exit::{Failure, variant};
+use crate::flags::args::RunArgs;
 use crate::results_file::ResultsFile;
 use crate::stderr;
 

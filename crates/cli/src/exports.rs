@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crew::{Progress, StepPhase};
 use results::{Run, Step};
 
-use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
 
 mod measures;
 mod metrics;

@@ -3,43 +3,30 @@
 // They panic when the reader is gone; `stderr` and `output` do not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-mod access;
-mod agenda;
 mod answer;
 mod app_file;
 mod archive;
-mod args;
 mod browser;
 mod buffered_output;
 mod builtin;
 mod calibration;
-mod compression;
-mod crowd;
-mod dialect_args;
 mod doctor;
 #[cfg(test)]
 mod documented;
 mod estimate;
-mod event_log;
 mod exit;
 mod exports;
-mod fault;
-mod flap;
-mod fleet_args;
+mod flags;
 mod help;
 mod hidden;
 mod history;
 mod inputs;
 mod installed;
 mod interrupts;
-mod judge;
-mod limits;
 mod locale;
 mod mistyped;
-mod next;
 mod output;
 mod pages;
-mod payload;
 mod people;
 mod plan;
 mod preflight;
@@ -47,26 +34,18 @@ mod processes;
 mod progress;
 mod protocol_flags;
 mod publishing;
-mod rates;
 mod request;
 mod restarts;
 mod results_file;
-mod resume;
 mod run;
-mod run_recorder;
-mod scrape;
 mod screen;
 mod secrets;
-mod security;
-mod sink;
 mod stand_in;
 mod stderr;
-mod streaming;
 mod target;
 mod terminal;
 mod trial;
 mod verbs;
-mod weight;
 
 use std::env;
 use std::ffi::OsString;
@@ -206,7 +185,7 @@ fn parse(words: &[OsString]) -> Cli {
     }
     // Before clap reads the words, because its errors quote them.
     secrets::know(secrets::in_command(texts.clone()));
-    next::begin(Cli::command);
+    run::next::begin(Cli::command);
     let matches = help::full(Cli::command()).try_get_matches_from(words);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
         let is_help = error.kind() == ErrorKind::DisplayHelp;

@@ -10,8 +10,8 @@ use net::files::{self, Readers};
 use results::Run;
 
 use crate::archive;
-use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
 use crate::stderr;
 
 /// Reports kept with the user's data: any can be made again with `throng report`.

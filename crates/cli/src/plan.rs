@@ -11,13 +11,13 @@ use wire::people::Division;
 use wire::{BadOption, Carrier, DialectId};
 
 use crate::app_file::{self, BroadcastArgs, Publish};
-use crate::args::RunArgs;
 use crate::exit::Failure;
-use crate::flap::FlapArgs;
-use crate::payload;
+use crate::flags::args::RunArgs;
+use crate::flags::flap::FlapArgs;
+use crate::flags::payload;
+use crate::flags::security::Security;
 use crate::people;
 use crate::publishing;
-use crate::security::Security;
 use crate::target::{self, Target};
 
 /// A step has drained when nothing has arrived for this long at least, or after that long, where no time is

@@ -8,9 +8,9 @@ use load::{ClientSpec, Plan};
 use net::clock;
 use wire::{DialectId, Facts, HttpOptions};
 
-use crate::access;
 use crate::answer::Answer;
 use crate::exit::Failure;
+use crate::flags::access;
 use crate::interrupts;
 use crate::request::{self, Request};
 use crate::secrets;

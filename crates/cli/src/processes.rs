@@ -4,8 +4,8 @@ use crew::{FILES_PER_WORKER, Shape};
 use net::{affinity, limits};
 use results::format::count;
 
-use crate::args::{PROCESSES_MAX, RunArgs};
 use crate::exit::Failure;
+use crate::flags::args::{PROCESSES_MAX, RunArgs};
 
 /// The most processes of throng's own server.
 pub(crate) const SERVER_PROCESSES_MAX: u16 = 1_024;

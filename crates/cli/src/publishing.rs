@@ -8,7 +8,7 @@ use wire::{Carrier, DialectId, DialectOptions, HttpOptions};
 
 use crate::app_file::{Publish, check_place};
 use crate::exit::Failure;
-use crate::security::Security;
+use crate::flags::security::Security;
 use crate::target::{self, Target};
 
 /// Connections by default.

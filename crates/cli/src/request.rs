@@ -9,10 +9,10 @@ use report::Words;
 use results::limit::Limit;
 use results::{Environment, Run, Scenario};
 
-use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
+use crate::flags::limits;
 use crate::inputs;
-use crate::limits;
 use crate::screen;
 use crate::secrets;
 use crate::target::Target;

@@ -1,26 +1,32 @@
 //! A run from its first step to its exit code.
 
+mod agenda;
+mod event_log;
+mod judge;
+pub(crate) mod next;
+mod resume;
+mod run_recorder;
+mod sink;
+mod weight;
+
 use crew::fleet::{AgentSelection, RemoteServerReader};
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use net::proc::Service;
 use net::socket::Addr;
 use results::Scenario;
 
-use crate::agenda::{Agenda, Next};
+use agenda::{Agenda, Next};
+use judge::Judge;
+use run_recorder::RunRecorder;
+
 use crate::app_file;
-use crate::compression;
 use crate::exit::{Exit, Failure, variant};
-use crate::flap;
+use crate::flags::{compression, flap, scrape};
 use crate::hidden;
-use crate::judge::{self, Judge};
 use crate::preflight;
 use crate::request::Request;
 use crate::restarts::Restarts;
-use crate::resume;
-use crate::run_recorder::RunRecorder;
-use crate::scrape;
 use crate::stderr;
-use crate::weight;
 
 /// Runs all steps, printing and keeping each as it ends.
 pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {

@@ -14,9 +14,9 @@ use secret::Secret;
 use url::{Host, Url};
 
 use crate::app_file;
-use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
 use crate::interrupts;
 use crate::processes;
 use crate::secrets;

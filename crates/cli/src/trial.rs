@@ -5,11 +5,11 @@ use load::{Load, StepOrder, Workload};
 use net::proc::Service;
 use results::{Step, verdict};
 
-use crate::args::RunArgs;
 use crate::builtin::BuiltIn;
 use crate::calibration::HTTP;
-use crate::compression::Compression;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
+use crate::flags::compression::Compression;
 use crate::hidden;
 use crate::plan::{self, PlanInputs};
 use crate::target;

@@ -9,8 +9,8 @@ use toml::Spanned;
 use super::file::{self, File};
 use super::source::Source;
 use crate::exit::Failure;
-use crate::limits;
-use crate::rates::{self, Rates};
+use crate::flags::limits;
+use crate::flags::rates::{self, Rates};
 
 /// Defaults of `throng run` for what its flags leave open.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -107,7 +107,7 @@ fn without_shares_kinds_are_equally_frequent() {
     let rates = GOOD.replace("share = \"75%\"", "rate = \"1.5k/s\"").replace("share = \"25%\"", "rate = 0.5");
     assert_eq!(says(&rates), [1_500_000, 500]);
     let defaults = parsed(&rates, None).unwrap().defaults.rate.unwrap();
-    assert_eq!(defaults, crate::rates::constant(1_500.5));
+    assert_eq!(defaults, crate::flags::rates::constant(1_500.5));
 }
 
 #[test]
@@ -230,22 +230,22 @@ fn roles_keep_file_order_and_rates_add_up() {
     let roles: Vec<(&str, u32, &[u32])> =
         rooms.roles().iter().map(|role| (role.name.as_str(), role.share, &role.says[..])).collect();
     assert_eq!(roles, [("listener", 900_000, &[0, 0][..]), ("speaker", 100_000, &[50_000, 500])]);
-    assert_eq!(described.defaults.rate.unwrap(), crate::rates::constant(50.5));
+    assert_eq!(described.defaults.rate.unwrap(), crate::flags::rates::constant(50.5));
 }
 
 #[test]
 fn rates_per_person_grow_with_the_people() {
     let each = ROLES.replace("rate = 0.5", "every = \"20s\"");
     let rate = |people| parsed(&each, people).unwrap().defaults.rate.unwrap();
-    assert_eq!(rate(Some(1_000)), crate::rates::constant(55.0), "a tenth of them");
-    assert_eq!(rate(Some(10_000)), crate::rates::constant(100.0));
+    assert_eq!(rate(Some(1_000)), crate::flags::rates::constant(55.0), "a tenth of them");
+    assert_eq!(rate(Some(10_000)), crate::flags::rates::constant(100.0));
     let with_load = format!("{each}[load]\npeople = 1000\n");
     for not_known in [ClientsMax::Unknown, ClientsMax::Unasked] {
         let unknown = parsed(&each, not_known).unwrap_err().to_string();
         assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many users"), "{unknown}");
         assert_eq!(
             parsed(&with_load, not_known).unwrap().defaults.rate.unwrap(),
-            crate::rates::constant(55.0)
+            crate::flags::rates::constant(55.0)
         );
     }
 }
@@ -262,7 +262,7 @@ fn rates_per_person_need_no_known_number() {
         assert_eq!(described.rooms.unwrap().roles()[1].says, [50_000, 12_500]);
     }
     let known = parsed(&every, Some(1_600)).unwrap().defaults;
-    assert_eq!(known.rate, Some(crate::rates::constant(100.0)));
+    assert_eq!(known.rate, Some(crate::flags::rates::constant(100.0)));
     assert_eq!(known.interval_ns, Some(16_000_000_000));
 }
 

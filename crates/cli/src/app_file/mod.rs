@@ -33,9 +33,9 @@ use wire::app_file::AppFile;
 use wire::template::Quoting;
 use wire::{DialectId, DialectOptions, People};
 
-use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
-use crate::flap::FlapArgs;
+use crate::flags::dialect_args::{self, DialectArgs};
+use crate::flags::flap::FlapArgs;
 use crate::inputs;
 use checked::{Checked, Conversation, Opening};
 pub(crate) use defaults::RunDefaults;

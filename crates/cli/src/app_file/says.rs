@@ -13,7 +13,7 @@ use super::file::{self, To};
 use super::rooms::check_name;
 use super::source::Source;
 use crate::exit::Failure;
-use crate::rates;
+use crate::flags::rates;
 
 /// Shares are counted in millionths, and rates in thousandths of a message a second.
 pub(super) const SHARE_WHOLE: f64 = 1e6;

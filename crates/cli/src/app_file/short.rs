@@ -11,8 +11,8 @@ use wire::{Body, DialectId};
 
 use super::file::{self, Broadcast, Echo, File, NAME_BYTES_MAX, Written};
 use super::publish::{Publish, PublishArgs};
-use crate::dialect_args::listed;
 use crate::exit::Failure;
+use crate::flags::dialect_args::listed;
 
 /// Messages of an app that needs no more than a name and a body.
 #[derive(Args, Clone, Debug, Default)]

@@ -10,8 +10,8 @@ use wire::template::{Names, Purpose, Quoting};
 use super::file::{self, File};
 use super::source::Source;
 use crate::exit::Failure;
+use crate::flags::streaming::{self, Api, StreamArgs};
 use crate::people;
-use crate::streaming::{self, Api, StreamArgs};
 
 /// Keys that a file with `[stream]` may have: its users have requests, and no messages, rooms or roles.
 const KEYS: [&str; 7] = ["name", "data", "people", "login", "connect", "load", "stream"];

@@ -14,8 +14,8 @@ use net::proc::ProcessTree;
 use net::socket::{self, Addr, Listener, Socket};
 
 use crate::builtin::BuiltIn;
-use crate::compression::Compression;
 use crate::exit::Failure;
+use crate::flags::compression::Compression;
 use crate::processes::OTHER_FILES;
 use crate::trial::{Trial, measure};
 

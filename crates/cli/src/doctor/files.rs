@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::required::{Place, RequiredLoad, processes, server_processes};
 use super::row::{Fix, Row, Verdict, limit};
-use crate::args::PROCESSES_MAX;
+use crate::flags::args::PROCESSES_MAX;
 use crate::processes::{OTHER_FILES, SERVER_PROCESSES_MAX, files_with_clients, spread_over_servers};
 use report::count;
 

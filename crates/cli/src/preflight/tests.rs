@@ -1,5 +1,5 @@
 use super::*;
-use crate::args::RunArgs;
+use crate::flags::args::RunArgs;
 use crate::plan::{self, PlanInputs};
 use crate::target;
 

@@ -15,7 +15,7 @@ use net::machine::Machine;
 use secret::Secret;
 
 use crate::exit::{Exit, Failure, variant};
-use crate::fleet_args::NatsArgs;
+use crate::flags::fleet_args::NatsArgs;
 use crate::hidden;
 use crate::interrupts;
 use crate::processes;

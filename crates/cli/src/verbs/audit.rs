@@ -3,12 +3,12 @@
 use clap::{Arg, Args, ValueEnum};
 
 use crate::app_file::BroadcastArgs;
-use crate::args::RunArgs;
-use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
-use crate::flap::FlapArgs;
+use crate::flags::args::RunArgs;
+use crate::flags::crowd::TalkArgs;
+use crate::flags::flap::FlapArgs;
+use crate::flags::rates;
 use crate::plan;
-use crate::rates;
 use crate::verbs::broadcast::Broadcast;
 use crate::verbs::steps::StepArgs;
 

@@ -7,11 +7,11 @@ use results::{Scenario, units};
 use wire::people::Division;
 
 use crate::app_file::{BroadcastArgs, ClientsMax};
-use crate::args::RunArgs;
-use crate::crowd::{self, TalkArgs};
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::flap::FlapArgs;
+use crate::flags::args::RunArgs;
+use crate::flags::crowd::{self, TalkArgs};
+use crate::flags::flap::FlapArgs;
 use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};

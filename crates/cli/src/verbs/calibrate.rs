@@ -9,8 +9,8 @@ use results::{Step, units};
 
 use crate::builtin::BuiltIn;
 use crate::calibration::{Calibration, Ceiling, HTTP, Work};
-use crate::compression::Compression;
 use crate::exit::{Exit, Failure};
+use crate::flags::compression::Compression;
 use crate::output;
 use crate::processes;
 use crate::trial::{Trial, measure};

@@ -12,8 +12,8 @@ use results::Run;
 use results::compare;
 
 use crate::archive::StoreArg;
-use crate::args::TableFormat;
 use crate::exit::{Exit, Failure};
+use crate::flags::args::TableFormat;
 use crate::output;
 use crate::verbs::shootout::Kept;
 use turns::{Taken, TurnArgs};

@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use net::proc::Service;
 use results::units;
 
-use crate::compression::Compression;
 use crate::doctor::{self, Cost, Facts, Place, RequiredLoad, Row, Sources, Verdict};
 use crate::exit::{Exit, Failure};
+use crate::flags::compression::Compression;
 use crate::output;
 use crate::plan;
 use crate::secrets::given;

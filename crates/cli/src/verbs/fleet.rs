@@ -10,7 +10,7 @@ use crew::fleet::{self, FleetKey, Hello, Nats, Rule};
 use secret::Secret;
 
 use crate::exit::{Exit, Failure, variant};
-use crate::fleet_args::{KeyArgs, NatsArgs};
+use crate::flags::fleet_args::{KeyArgs, NatsArgs};
 use crate::output;
 use crate::secrets::given;
 

@@ -8,9 +8,9 @@ use results::{Scenario, units};
 use wire::DialectId;
 
 use crate::app_file;
-use crate::args::RunArgs;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::flags::args::RunArgs;
 use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};

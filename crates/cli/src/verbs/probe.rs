@@ -15,11 +15,11 @@ use net::signals::Interrupts;
 use results::units;
 use wire::HttpOptions;
 
-use crate::access::AccessArgs;
 use crate::answer::Answer;
 use crate::app_file::{BroadcastArgs, PublishArgs};
-use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::flags::access::AccessArgs;
+use crate::flags::args::RunArgs;
 use crate::interrupts;
 use crate::output;
 use crate::plan::{self, PlanInputs};

@@ -18,8 +18,9 @@ use proxy::{Session, Trouble, Upstream};
 use results::format::{counted, printable};
 
 use crate::exit::{Exit, Failure};
+use crate::flags::{access, security};
 use crate::verbs::init::{new_file, recorded};
-use crate::{access, browser, interrupts, locale, output, secrets, security, stderr, target};
+use crate::{browser, interrupts, locale, output, secrets, stderr, target};
 
 /// Address of the second user: cookies belong to a host, whatever the port.
 const SECOND: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

@@ -9,15 +9,15 @@ use report::Words;
 use results::{Scenario, units};
 use wire::{DialectId, HttpOptions};
 
-use crate::args::RunArgs;
-use crate::dialect_args;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::flags::args::RunArgs;
+use crate::flags::dialect_args;
+use crate::flags::rates::{self, Rates};
 use crate::inputs;
 use crate::people;
 use crate::plan::{self, PlanInputs};
 use crate::processes;
-use crate::rates::{self, Rates};
 use crate::request::{self, Request};
 use crate::run;
 use crate::secrets::{self, given};

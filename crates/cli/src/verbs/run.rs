@@ -6,11 +6,11 @@ use clap::Args;
 use wire::people::Division;
 
 use crate::app_file::{BroadcastArgs, ClientsMax, RunDefaults};
-use crate::args::RunArgs;
-use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
-use crate::flap::FlapArgs;
-use crate::rates::{self, Rates};
+use crate::flags::args::RunArgs;
+use crate::flags::crowd::TalkArgs;
+use crate::flags::flap::FlapArgs;
+use crate::flags::rates::{self, Rates};
 use crate::secrets::given;
 use crate::verbs::broadcast::Broadcast;
 use crate::verbs::echo::Echo;

@@ -11,8 +11,8 @@ use results::conclusion::Status;
 use store::{Entry, Query, Store};
 
 use crate::archive::{self, StoreArg};
-use crate::args::{Format, TableFormat, one_line};
 use crate::exit::{Exit, Failure};
+use crate::flags::args::{Format, TableFormat, one_line};
 use crate::output;
 use crate::pages;
 use crate::stderr;

@@ -7,10 +7,10 @@ use report::Words;
 use results::{Scenario, units};
 
 use crate::app_file::BroadcastArgs;
-use crate::args::RunArgs;
-use crate::crowd::{self, TalkArgs};
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::flags::args::RunArgs;
+use crate::flags::crowd::{self, TalkArgs};
 use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};

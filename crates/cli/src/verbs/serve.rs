@@ -18,11 +18,11 @@ use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
 use results::units;
 use secret::Secret;
 
-use crate::compression::Compression;
-use crate::dialect_args::ServeDialectArgs;
 use crate::exit::{Exit, Failure};
-use crate::fault;
-use crate::fleet_args::NatsArgs;
+use crate::flags::compression::Compression;
+use crate::flags::dialect_args::ServeDialectArgs;
+use crate::flags::fault;
+use crate::flags::fleet_args::NatsArgs;
 use crate::history;
 use crate::processes::{self, SERVER_PROCESSES_MAX};
 use crate::secrets::{self, given};

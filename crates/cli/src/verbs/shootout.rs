@@ -32,7 +32,7 @@ use suite::summary;
 use suite::{Record, Suite, Target, Tools};
 
 use crate::exit::{Exit, Failure};
-use crate::fleet_args::FleetArgs;
+use crate::flags::fleet_args::FleetArgs;
 use crate::installed;
 use crate::interrupts;
 use crate::output;

@@ -7,12 +7,12 @@ use report::Words;
 use results::units;
 use stats::capacity::SearchConfig;
 
-use crate::crowd;
 use crate::exit::Failure;
-use crate::fleet_args::FleetArgs;
+use crate::flags::crowd;
+use crate::flags::fleet_args::FleetArgs;
+use crate::flags::rates::{self, Rates};
 use crate::plan;
 use crate::processes;
-use crate::rates::{self, Rates};
 
 /// websocket-bench's step.
 const STEP_SIZE: u64 = 5_000;

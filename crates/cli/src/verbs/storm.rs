@@ -7,10 +7,10 @@ use report::Words;
 use results::{Scenario, units};
 use wire::{Backoff, DialectId};
 
-use crate::args::RunArgs;
-use crate::crowd;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::flags::args::RunArgs;
+use crate::flags::crowd;
 use crate::plan::{self, PlanInputs};
 use crate::processes;
 use crate::request::{self, Request};

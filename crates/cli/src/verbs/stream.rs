@@ -5,10 +5,10 @@ use results::Scenario;
 use wire::HttpOptions;
 
 use crate::app_file;
-use crate::args::RunArgs;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::streaming::StreamArgs;
+use crate::flags::args::RunArgs;
+use crate::flags::streaming::StreamArgs;
 use crate::verbs::requests::{RequestArgs, for_requests};
 use crate::verbs::steps::StepArgs;
 

@@ -14,8 +14,8 @@ use clap::{Args, Subcommand};
 use suite::{Mistake, Readers, Server, Target, TargetCatalog, Tools};
 
 use crate::app_file;
-use crate::dialect_args;
 use crate::exit::{Exit, Failure};
+use crate::flags::dialect_args;
 use crate::hidden;
 use crate::installed;
 use crate::interrupts;

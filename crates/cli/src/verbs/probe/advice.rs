@@ -5,7 +5,7 @@ use results::format;
 use secret::HIDDEN;
 use url::Url;
 
-use crate::access::{self, AccessArgs, WAYS_TO_LOG_IN};
+use crate::flags::access::{self, AccessArgs, WAYS_TO_LOG_IN};
 use crate::output::quoted;
 use crate::verbs::probe::service::{Barrier, Found, Service};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use url::Url;
 use wire::{DialectId, Settings, StreamForm, Value};
 
-use crate::access;
 use crate::answer::Answer;
-use crate::streaming::Api;
+use crate::flags::access;
+use crate::flags::streaming::Api;
 use crate::verbs::probe::places::{LIVE, Place};
 
 /// The reply to one request.

@@ -9,8 +9,8 @@ use stats::Timed;
 use store::{Entry, Query, Store};
 
 use crate::archive;
-use crate::args::TableFormat;
 use crate::exit::{Exit, Failure};
+use crate::flags::args::TableFormat;
 use crate::locale;
 use crate::output;
 

@@ -5,7 +5,7 @@ use suite::Target;
 use suite::record::{About, Generator, Head, PreparedTarget};
 
 use crate::exit::Failure;
-use crate::fleet_args::FleetArgs;
+use crate::flags::fleet_args::FleetArgs;
 
 /// The generator that the flags name.
 pub(super) fn generator(args: &FleetArgs) -> Generator {

@@ -8,9 +8,9 @@ use suite::Scenario;
 use suite::suite::FlagMistake;
 use wire::DialectId;
 
-use crate::dialect_args::dialects_of;
 use crate::estimate::Estimate;
 use crate::exit::Failure;
+use crate::flags::dialect_args::dialects_of;
 use crate::secrets;
 use crate::verbs::loads::LoadVerb;
 
@@ -129,7 +129,7 @@ mod tests {
     use suite::Suite;
 
     use super::*;
-    use crate::fleet_args::FleetArgs;
+    use crate::flags::fleet_args::FleetArgs;
 
     fn flags(flags: &[(&str, &str)]) -> Vec<(String, String)> {
         flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

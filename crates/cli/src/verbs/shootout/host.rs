@@ -8,7 +8,7 @@ use crew::fleet::{FleetKey, Nats};
 use suite::{Place, Server, Stage, StageFailure, Target, Tools};
 
 use crate::exit::{Failure, variant};
-use crate::fleet_args::FleetArgs;
+use crate::flags::fleet_args::FleetArgs;
 
 /// The machine that runs servers.
 pub(super) struct Host {

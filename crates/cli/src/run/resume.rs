@@ -16,8 +16,8 @@ use results::format::{bytes, counted};
 use results::{Environment, Run};
 
 use crate::archive;
-use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
 use crate::inputs;
 use crate::request::{self, Request};
 use crate::secrets;

@@ -5,8 +5,8 @@ use std::path::Path;
 use load::{TlsIdentity, TlsPlan};
 use secret::Secret;
 
-use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
 
 /// The largest bundle of authorities that is sent along: several times a system's.
 const AUTHORITIES_BYTES_MAX: u64 = 1 << 20;

@@ -8,15 +8,15 @@ use results::finding::Caveat;
 use results::{Run, Step, verdict};
 use store::events::LogFile;
 
-use crate::args::RunArgs;
-use crate::event_log::{self, EventLog};
+use super::event_log::{self, EventLog};
+use super::resume;
+use super::sink::Sink;
 use crate::exit::{Failure, allows_colour};
 use crate::exports::Exports;
+use crate::flags::args::RunArgs;
 use crate::progress::Live;
 use crate::request::Request;
-use crate::resume;
 use crate::screen::Screen;
-use crate::sink::Sink;
 use crate::terminal;
 
 /// A run on its way from step to step, and all that are told about it.

@@ -6,8 +6,8 @@ use report::count;
 use results::Step;
 use results::finding::Caveat;
 
-use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::flags::args::RunArgs;
 use crate::processes;
 
 /// The steps of a run that are still to come.

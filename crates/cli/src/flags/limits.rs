@@ -4,7 +4,7 @@ use load::{Plan, Rooms};
 use results::Scenario;
 use results::limit::{Limit, Part};
 
-use crate::crowd;
+use crate::flags::crowd;
 
 /// Reads a limit on a run of that scenario by this plan. A percentile without a metric is of the deliveries
 /// if senders get no answers.

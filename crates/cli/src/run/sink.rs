@@ -10,14 +10,15 @@ use report::{Printer, Style};
 use results::Run;
 use results::finding::Caveat;
 
+use super::next;
 use crate::archive::RunArchive;
-use crate::args::{Format, RunArgs};
 use crate::buffered_output::BufferedOutput;
 use crate::exit::Failure;
 use crate::exports;
+use crate::flags::args::{Format, RunArgs};
 use crate::pages::Pages;
 use crate::results_file::ResultsFile;
-use crate::{next, output, stand_in, stderr};
+use crate::{output, stand_in, stderr};
 
 /// The variable with the file of a GitHub job's summary.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
