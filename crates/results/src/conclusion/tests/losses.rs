@@ -58,39 +58,29 @@ fn failed_attempts_are_no_clients() {
     assert_eq!(how_much, "held.nothing; 300 clients; loss.connections lost=500 of=3000 what=\"connections\"");
 }
 
+/// The value of a limit's figure, as outputs have it.
+fn told(text: &str, value: f64, passed: bool) -> String {
+    let status = LimitStatus::of(passed);
+    actual(&LimitOutcome { status, actual: Some(value), ..LimitOutcome::of_text(text) }).unwrap()
+}
+
 #[test]
 fn shares_are_told_from_their_bounds() {
-    let said = |text, value, passed| {
-        actual(&LimitOutcome {
-            status: LimitStatus::of(passed),
-            actual: Some(value),
-            ..LimitOutcome::of_text(text)
-        })
-        .unwrap()
-    };
-    assert_eq!(said("lost_offline==0%", 0.003_57, false), "0.004%");
-    assert_eq!(said("errors<=1%", 1.004, false), "1.004%");
-    assert_eq!(said("errors<=1%", 1.25, false), "1.25%");
-    assert_eq!(said("errors<=1%", 0.996, true), "1.00%");
+    assert_eq!(told("lost_offline==0%", 0.003_57, false), "0.004%");
+    assert_eq!(told("errors<=1%", 1.004, false), "1.004%");
+    assert_eq!(told("errors<=1%", 1.25, false), "1.25%");
+    assert_eq!(told("errors<=1%", 0.996, true), "1.00%");
 }
 
 #[test]
 fn values_are_told_from_their_bounds() {
-    let said = |text, value, passed| {
-        actual(&LimitOutcome {
-            status: LimitStatus::of(passed),
-            actual: Some(value),
-            ..LimitOutcome::of_text(text)
-        })
-        .unwrap()
-    };
-    assert_eq!(said("p95<=250ms", 250.4, false), "250.4ms");
-    assert_eq!(said("p95<=6.4s", 6_400.3, false), "6.4003s");
-    assert_eq!(said("p95<250ms", 250.0, false), "250ms", "there is nothing to tell");
-    assert_eq!(said("p95<=250ms", 249.8, true), "250ms");
-    assert_eq!(said("p95<=250ms", 252.4, false), "252ms");
-    assert_eq!(said("rate>=500/s", 499.6, false), "499.6/s");
-    assert_eq!(said("server.rss<1GiB", 1_074_000_000.0, false), "1.0002 GiB");
+    assert_eq!(told("p95<=250ms", 250.4, false), "250.4ms");
+    assert_eq!(told("p95<=6.4s", 6_400.3, false), "6.4003s");
+    assert_eq!(told("p95<250ms", 250.0, false), "250ms", "there is nothing to tell");
+    assert_eq!(told("p95<=250ms", 249.8, true), "250ms");
+    assert_eq!(told("p95<=250ms", 252.4, false), "252ms");
+    assert_eq!(told("rate>=500/s", 499.6, false), "499.6/s");
+    assert_eq!(told("server.rss<1GiB", 1_074_000_000.0, false), "1.0002 GiB");
 }
 
 #[test]
