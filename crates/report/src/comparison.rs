@@ -200,7 +200,7 @@ mod tests {
                 found,
                 change: found.map_or(Change::CannotTell, |found| found.change()),
                 is_blind: false,
-                doubt: None,
+                caveat: None,
             }
         };
         let rows = vec![

@@ -17,7 +17,7 @@ pub fn ruling(rule: &Rule, ruled: &Ruled<'_>, found: &Comparison) -> String {
         Ruling::Kept if row.is_nothing() => format!("{what} is not {claim}: there is none on either side"),
         Ruling::Kept => format!("{what} is not {claim}: {}", open(row)),
         Ruling::CannotTell => {
-            let why = match (ruled.doubted, &row.doubt) {
+            let why = match (ruled.without_caveat, &row.caveat) {
                 (Some(Ruling::Broken), Some(caveat)) => {
                     format!("it is{by}, and that may be the cause: {caveat}")
                 }
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    fn said(a: &[f64], b: &[f64], rule: &str, doubt: Option<Caveat>) -> String {
+    fn said(a: &[f64], b: &[f64], rule: &str, caveat: Option<Caveat>) -> String {
         let found = compare::repeats(a, b, Better::Lower, Kind::Measured { grain: 0.0 });
         let row = Row {
             clients: Some(1_500),
@@ -66,7 +66,7 @@ mod tests {
             found,
             change: found.map_or(Change::CannotTell, |found| found.change()),
             is_blind: false,
-            doubt,
+            caveat,
         };
         let comparison = Comparison { rows: vec![row], notes: Vec::new() };
         let rule = Rule::parse(rule, Scenario::Echo).unwrap();
@@ -87,7 +87,7 @@ mod tests {
             found: None,
             change: Change::CannotTell,
             is_blind: false,
-            doubt: None,
+            caveat: None,
         };
         let rule = Rule::parse("rtt.p95 slower by 5%", Scenario::Saturate).unwrap();
         for (second, level) in [(400.0, "rtt.p95 at 400/s to 50 clients "), (200.0, "rtt.p95 at 50 clients ")]
@@ -120,7 +120,7 @@ mod tests {
             found: Some(found),
             change: found.change(),
             is_blind: false,
-            doubt: None,
+            caveat: None,
         };
         let comparison = Comparison { rows: vec![row], notes: Vec::new() };
         let rule = Rule::parse("capacity worse by 10%", Scenario::Echo).unwrap();
@@ -141,8 +141,8 @@ mod tests {
         assert!(wild.contains("more than 100 runs"), "{wild}");
         let of_none = said(&[0.0; 3], &[0.0, 1.0, 0.0], "p99 worse", None);
         assert!(!of_none.contains("runs"), "{of_none}");
-        let doubted = said(&a, &worse, "p99 worse", Some(Caveat::MachineFull));
-        assert!(doubted.ends_with(&Caveat::MachineFull.to_string()), "{doubted}");
+        let weakened = said(&a, &worse, "p99 worse", Some(Caveat::MachineFull));
+        assert!(weakened.ends_with(&Caveat::MachineFull.to_string()), "{weakened}");
         let few = said(&a[..1], &worse[..1], "p99 worse", None);
         assert!(few.contains("; 3 runs a side"), "{few}");
     }

@@ -18,12 +18,12 @@ use crate::run::Run;
 use crate::step::{Second, Step};
 
 mod capacity;
-mod doubt;
+mod explanation;
 mod row;
 mod rule;
 mod settings;
 
-use doubt::Side;
+use explanation::{Side, explanation};
 use row::figures;
 pub use row::{Comparison, Row};
 pub use rule::{Rule, RuleError, Ruled};
@@ -55,12 +55,12 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
                 let row = row(&part, figure, level, &of_a, &of_b)?;
                 // What is counted is seen whoever was at a limit.
                 let is_timed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
-                let doubt = doubt::explanation(
+                let caveat = explanation(
                     figure,
                     Side { steps: &whole_a, value: row.a },
                     Side { steps: &whole_b, value: row.b },
                 );
-                Some(Row { is_blind: is_blind && is_timed, doubt, ..row })
+                Some(Row { is_blind: is_blind && is_timed, caveat, ..row })
             });
             // One kind of messages or one role may be slower while the whole is not.
             comparison.rows.extend(rows);
@@ -180,7 +180,7 @@ fn row(part: &Part, figure: Figure, level: Level, a: &[Cow<'_, Step>], b: &[Cow<
         found,
         change: found.map_or(nothing, |found| found.change()),
         is_blind: false,
-        doubt: None,
+        caveat: None,
     })
 }
 
@@ -242,9 +242,9 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<Note> {
         not_held("B", b),
     ];
     let mut notes: Vec<Note> = differing.into_iter().flatten().collect();
-    let doubtful = runs().filter(|run| !run.verdict.caveats.is_empty()).count() as u64;
-    if doubtful > 0 {
-        notes.push(Note::Caveats { runs: doubtful, of: runs().count() as u64 });
+    let with_caveats = runs().filter(|run| !run.verdict.caveats.is_empty()).count() as u64;
+    if with_caveats > 0 {
+        notes.push(Note::Caveats { runs: with_caveats, of: runs().count() as u64 });
     }
     notes
 }

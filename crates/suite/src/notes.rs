@@ -24,7 +24,7 @@ pub(crate) struct TargetNotes {
     /// In a round the figure was a bound ([`Figure::is_bound`]).
     pub(crate) is_bound: bool,
     /// Caveats of its figure.
-    doubts: Vec<String>,
+    caveats: Vec<String>,
 }
 
 impl TargetNotes {
@@ -38,14 +38,14 @@ impl TargetNotes {
             at_file_limit: at_file_limit(&scenario.figures[0], runs),
             is_held_back: false,
             is_bound: runs.iter().any(|run| scenario.figures[0].is_bound(run)),
-            doubts: doubts(scenario, &entries, runs),
+            caveats: caveats(scenario, &entries, runs),
         }
     }
 
     /// All of it.
     pub(crate) fn text(&self) -> String {
         let all: Vec<String> =
-            self.flaw.iter().chain(&self.at_file_limit).chain(&self.doubts).cloned().collect();
+            self.flaw.iter().chain(&self.at_file_limit).chain(&self.caveats).cloned().collect();
         all.join("; ")
     }
 }
@@ -134,16 +134,16 @@ fn at_file_limit(figure: &Figure, runs: &[Run]) -> Option<String> {
     Some(format!("{had}limit of open files"))
 }
 
-fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> {
-    let mut doubts = Vec::new();
+fn caveats(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> {
+    let mut caveats = Vec::new();
     match runs.iter().filter(|run| scenario.figures[0].read(run).is_none()).count() {
         0 => {}
-        all if all == runs.len() => doubts.push(untold(scenario, runs)),
-        some => doubts.push(format!("{} in {some} of {} rounds", untold(scenario, runs), runs.len())),
+        all if all == runs.len() => caveats.push(untold(scenario, runs)),
+        some => caveats.push(format!("{} in {some} of {} rounds", untold(scenario, runs), runs.len())),
     }
-    doubts.extend(failed(entries, |trouble| !trouble.is_of_target()));
+    caveats.extend(failed(entries, |trouble| !trouble.is_of_target()));
     let of_generator = wrong(scenario.verb, runs, is_by_generator);
-    doubts.extend(of_generator.map(|lost| format!("{lost} while the generator was at its limit")));
+    caveats.extend(of_generator.map(|lost| format!("{lost} while the generator was at its limit")));
     let rounds = |is_so: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is_so(run)).count();
     let noisy =
         |entry: &&&Entry| entry.noise_percent.last().is_some_and(|percent| *percent > noise::PERCENT_MAX);
@@ -159,11 +159,11 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
     ] {
         match times {
             0 => {}
-            times if times == runs.len() => doubts.push(words.to_owned()),
-            times => doubts.push(format!("{words} in {times} of {} rounds", runs.len())),
+            times if times == runs.len() => caveats.push(words.to_owned()),
+            times => caveats.push(format!("{words} in {times} of {} rounds", runs.len())),
         }
     }
-    doubts
+    caveats
 }
 
 /// Why no run has the main figure: a search for a rate may have ended where it began.

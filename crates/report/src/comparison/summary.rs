@@ -58,7 +58,7 @@ fn named(rows: &[&Row], found: &Comparison) -> String {
 pub(crate) fn unclear(found: &Comparison) -> Option<String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for row in shown(found).filter(|row| row.told() == Change::CannotTell) {
-        let reason = match (row.change, row.found, &row.doubt) {
+        let reason = match (row.change, row.found, &row.caveat) {
             (Change::CannotTell, None, _) => open(row),
             (Change::CannotTell, Some(_), _) => {
                 "the interval includes zero and differences that matter".to_owned()
@@ -97,7 +97,7 @@ mod tests {
             found: None,
             change,
             is_blind: false,
-            doubt: None,
+            caveat: None,
         };
         Comparison { rows: changes.iter().map(row).collect(), notes: Vec::new() }
     }
@@ -148,7 +148,7 @@ mod tests {
             row.change = Change::Slower;
         }
         assert_eq!(unclear(&found), None);
-        found.rows[1].doubt = Some(Caveat::MachineFull);
+        found.rows[1].caveat = Some(Caveat::MachineFull);
         (found.rows[2].change, found.rows[2].is_blind) = (Change::Faster, true);
         assert_parts(&headline(&found), &["B is worse", "in 1 of 3"]);
         assert_parts(&unclear(&found).expect("two are"), &[&Caveat::MachineFull.to_string(), BLIND]);

@@ -33,7 +33,7 @@ pub(super) fn row(a: &[Run], b: &[Run]) -> Option<Row> {
         found,
         change: found.map_or(Change::CannotTell, |found| found.change()),
         is_blind: false,
-        doubt: None,
+        caveat: None,
     })
 }
 

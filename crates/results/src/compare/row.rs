@@ -37,7 +37,7 @@ pub struct Row {
     /// or in a loop that waits for answers, the generator or the machine set the pace on both sides.
     pub is_blind: bool,
     /// A caveat that may be why B differs from A: it is about this metric, and as large as the difference.
-    pub doubt: Option<Caveat>,
+    pub caveat: Option<Caveat>,
 }
 
 impl Row {
@@ -50,7 +50,7 @@ impl Row {
     /// that it got worse, neither that it got better nor that it stayed.
     pub fn told(&self) -> Change {
         match self.change {
-            Change::Faster | Change::Slower if self.doubt.is_some() => Change::CannotTell,
+            Change::Faster | Change::Slower if self.caveat.is_some() => Change::CannotTell,
             Change::Faster | Change::NoDifference if self.is_blind => Change::CannotTell,
             change => change,
         }

@@ -27,8 +27,8 @@ pub struct Ruled<'a> {
     pub row: &'a Row,
     /// Its outcome.
     pub ruling: Ruling,
-    /// The outcome if nothing spoke against it.
-    pub doubted: Option<Ruling>,
+    /// The outcome without the caveat because of which it cannot be told; `None`: there is none.
+    pub without_caveat: Option<Ruling>,
 }
 
 /// Why a text is not a rule.
@@ -111,14 +111,14 @@ impl Rule {
                     None if row.is_nothing() => Ruling::Kept,
                     None => Ruling::CannotTell,
                 };
-                let is_doubted = match ruling {
+                let has_caveat = match ruling {
                     Ruling::Broken => row.told() == Change::CannotTell,
                     // What nobody could have seen does not acquit: a rule that passes is believed.
                     Ruling::Kept => row.is_blind,
                     Ruling::CannotTell => false,
                 };
-                let doubted = is_doubted.then_some(ruling);
-                Ruled { row, ruling: if is_doubted { Ruling::CannotTell } else { ruling }, doubted }
+                let without_caveat = has_caveat.then_some(ruling);
+                Ruled { row, ruling: if has_caveat { Ruling::CannotTell } else { ruling }, without_caveat }
             })
             .collect()
     }

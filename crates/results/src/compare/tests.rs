@@ -135,8 +135,8 @@ fn large_caveats_block_a_rule() {
         assert_eq!(found(&comparison, "rtt.p95").change, Change::Slower);
         (ruling(&comparison, "p95 slower by 5%"), ruling(&comparison, "p95 faster"))
     };
-    let doubted = compare(&late(repeats(5.0, 4, 1), 1), &late(repeats(25.0, 4, 51), 200));
-    assert_eq!(found(&doubted, "rtt.p95").told(), Change::CannotTell);
+    let explained = compare(&late(repeats(5.0, 4, 1), 1), &late(repeats(25.0, 4, 51), 200));
+    assert_eq!(found(&explained, "rtt.p95").told(), Change::CannotTell);
     assert_eq!(of(1, 200), (vec![Ruling::CannotTell], vec![Ruling::Kept]));
     assert_eq!(of(1, 9).0, [Ruling::Broken], "a part of the difference");
     assert_eq!(of(200, 200).0, [Ruling::Broken], "both are as late");

@@ -167,13 +167,13 @@ fn run_both(turns: [&Turn; 2], tools: &Tools<'_>) -> Result<Option<[Run; 2]>, Fa
     Ok(Some([first, second]))
 }
 
-/// Returns whether more rounds would not change the ruling on any rule. A rule that is kept but doubted
+/// Returns whether more rounds would not change the ruling on any rule. A rule that is kept but for a caveat
 /// counts as decided, because more rounds do not remove a caveat. Without rules, nothing is ever decided.
 fn is_decided(taken: &Taken, rules: &[String]) -> Result<bool, Failure> {
     let found = compare::compare(&taken.a, &taken.b);
     let rules = rules::read(rules, taken.a[0].scenario)?;
     let is_told =
-        |ruled: &Ruled<'_>| ruled.ruling != Ruling::CannotTell || ruled.doubted == Some(Ruling::Kept);
+        |ruled: &Ruled<'_>| ruled.ruling != Ruling::CannotTell || ruled.without_caveat == Some(Ruling::Kept);
     let is_told = |rule: &Rule| rule.check(&found).iter().all(is_told);
     Ok(!rules.is_empty() && rules.iter().all(is_told))
 }
