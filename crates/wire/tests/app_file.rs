@@ -12,7 +12,7 @@ use wire::{
 
 use crate::common::*;
 
-const WELCOME: &str = r#"{"type":"welcome"}"#;
+pub(crate) const WELCOME: &str = r#"{"type":"welcome"}"#;
 const JOINED: &str = r#"{"room":"lobby","type":"joined"}"#;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -20,12 +20,12 @@ fn say(text: &str, purpose: Purpose) -> Say {
     Say { body: Template::parse(text, purpose, &people().names, Quoting::JSON).unwrap(), ..Say::default() }
 }
 
-fn is_type(value: &str) -> Condition {
+pub(crate) fn is_type(value: &str) -> Condition {
     let json = vec![("/type".to_owned(), JsonScalar::Text(value.to_owned()))];
     Condition { json, ..Condition::default() }
 }
 
-fn people() -> People {
+pub(crate) fn people() -> People {
     let mut people = People::default();
     people.names.set("data.user", Template::of_column(0));
     people.rows = Table::new(1);
@@ -34,7 +34,7 @@ fn people() -> People {
 }
 
 /// A chat: a welcome, a login, a moment, a room.
-fn chat() -> AppFile {
+pub(crate) fn chat() -> AppFile {
     let other = |text| say(text, Purpose::Other);
     AppFile {
         name: "chat".into(),
@@ -68,18 +68,18 @@ fn chat() -> AppFile {
     }
 }
 
-fn options_of(dialect: AppFile) -> Options {
+pub(crate) fn options_of(dialect: AppFile) -> Options {
     let of_dialect = DialectOptions { app: Some(Arc::new(dialect)), ..DialectOptions::default() };
     let payload = Payload { padding: Some(3), text: false };
     Options { of_dialect, payload, people: people().into(), ..options(DialectId::Custom) }
 }
 
-fn config_of(dialect: AppFile) -> Config {
+pub(crate) fn config_of(dialect: AppFile) -> Config {
     Config::new(options_of(dialect)).unwrap()
 }
 
 /// Client number 3 with its request answered, at time 0.
-fn opened(cfg: &Config) -> (Client, Fake) {
+pub(crate) fn opened(cfg: &Config) -> (Client, Fake) {
     let (mut client, mut io) = (Client::new(), Fake::of(3));
     client.handle_open(cfg, 0, 0, &mut io);
     let answer = answer_to(&std::mem::take(&mut io.out));
@@ -95,7 +95,13 @@ fn answer_to(request: &[u8]) -> Vec<u8> {
     [&head[..], b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()
 }
 
-fn events_of(client: &mut Client, cfg: &Config, now_ns: u64, io: &mut Fake, messages: &[&str]) -> Vec<Event> {
+pub(crate) fn events_of(
+    client: &mut Client,
+    cfg: &Config,
+    now_ns: u64,
+    io: &mut Fake,
+    messages: &[&str],
+) -> Vec<Event> {
     let mut events = Vec::new();
     client.handle_input(cfg, now_ns, 0, &texts(messages), io, &mut |e| events.push(e)).unwrap();
     events
@@ -328,7 +334,7 @@ fn server_calls_do_not_consume_answers() {
     assert_eq!(answered, [&Event::Message { role: Role::Echo, stamp: stamp(1), bytes }], "{events:?}");
 }
 
-fn text_of(seq: u32) -> String {
+pub(crate) fn text_of(seq: u32) -> String {
     String::from_utf8(stamp(seq).to_text().to_vec()).unwrap()
 }
 
@@ -485,75 +491,6 @@ fn returning_clients_say_how_far_they_came() {
     let io = connect(&mut back);
     assert_eq!(said(&io.out), [r#"{"join":"eight"}"#, r#"{"since":"eight"}"#]);
     assert_eq!(back.resumption(true), client.resumption(true), "nothing has come since");
-}
-
-/// Values kept of a message, under these numbers.
-fn keep(keeps: &[(u16, &str, &str)]) -> Vec<Keep> {
-    let keep =
-        |&(value, name, from): &(u16, &str, &str)| Keep { name: name.into(), value, from: from.into() };
-    keeps.iter().map(keep).collect()
-}
-
-/// A chat that names the socket, has its answer to that signed, and asks with a number that it wants to have
-/// back.
-fn keeping() -> AppFile {
-    let mut names = people().names;
-    for (value, name) in [(0, "socket"), (1, "n")] {
-        names.set(name, Template::of_kept(value));
-    }
-    let say = |text, purpose| Say {
-        body: Template::parse(text, purpose, &names, Quoting::JSON).unwrap(),
-        ..Say::default()
-    };
-    AppFile {
-        open: vec![
-            OpenStep::Expect(is_type("welcome")),
-            OpenStep::Keep(keep(&[(0, "socket", "json:/id")])),
-            OpenStep::Send(say(r#"{"auth":"{hmac:sha256:key:{socket}:room}"}"#, Purpose::Other)),
-        ],
-        notes: vec![Note { when: is_type("ping"), keep: keep(&[(1, "n", r#"regex:"n":(\d+)"#)]) }],
-        answers: vec![Reaction { when: is_type("ping"), send: say(r#"{"pong":{n}}"#, Purpose::Other) }],
-        broadcasts: vec![Broadcast::of(say(r#"{"id":"{id}","from":"{socket}"}"#, Purpose::Measured))],
-        heartbeats: Vec::new(),
-        ..chat()
-    }
-}
-
-#[test]
-fn values_of_a_message_are_said_later() {
-    let cfg = config_of(keeping());
-    let (mut client, mut io) = opened(&cfg);
-    let welcome = r#"{"type":"welcome","id":"a\"b"}"#;
-    assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[welcome]), [Event::Usable]);
-    // openssl dgst -sha256 -hmac key, of a"b:room
-    let auth = "ba4b0efca8e21db0429525a8d8a8f1329f718eb51e60c969fc05ffdf1a846651";
-    assert_eq!(said(&io.out), [format!(r#"{{"auth":"{auth}"}}"#)]);
-    io.out.clear();
-    let pings = [r#"{"type":"ping","n":7}"#, r#"{"type":"ping","n":8}"#];
-    assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &pings), []);
-    assert_eq!(said(&io.out), [r#"{"pong":7}"#, r#"{"pong":8}"#]);
-    io.out.clear();
-    client.send(&cfg, 0, 5, Kind::Broadcast, stamp(1), &mut io);
-    assert_eq!(said(&io.out), [format!(r#"{{"id":"{}","from":"a\"b"}}"#, text_of(1))]);
-}
-
-#[test]
-fn a_value_that_never_came_is_named() {
-    let cfg = config_of(keeping());
-    let lacking = Event::Rejected(wire::Rejection::Lacking("not_kept_socket"));
-    for welcome in [WELCOME.into(), r#"{"type":"welcome","id":"a\nb"}"#.to_owned()] {
-        let (mut client, mut io) = opened(&cfg);
-        assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[&welcome]), [lacking], "{welcome}");
-        assert!(io.out.is_empty());
-    }
-    for from in ["json:id", "regex:(", "header:x", "x"] {
-        let open = vec![OpenStep::Expect(is_type("welcome")), OpenStep::Keep(keep(&[(0, "socket", from)]))];
-        let options = options_of(AppFile { open, ..keeping() });
-        assert!(
-            matches!(Config::new(options).err(), Some(BadOption::OfDialect { option: "app", .. })),
-            "{from}"
-        );
-    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod common;
 mod actioncable;
 mod actioncable_extended;
 mod app_file;
+mod app_values;
 mod client;
 mod conformance;
 mod conformance_http2;

@@ -129,19 +129,24 @@ impl CompiledApp {
         script: &mut Script,
         on: &mut impl FnMut(Event),
     ) {
+        let mut seen: HashSet<Stamp> = answered.into_iter().collect();
+        let stamps: Vec<Stamp> =
+            stamp::all(payload.arrival.text).filter(|&stamp| seen.insert(stamp)).collect();
         let told: Vec<Option<&Told>> = self.roles.iter().map(|roles| roles.told(&payload.opened)).collect();
-        for told in told.iter().flatten() {
-            if let Err(lacking) = told.keeps.keep(&payload.opened, script) {
+        for (kind, told) in told.iter().enumerate() {
+            let Some(told) = told else { continue };
+            // A condition may fit messages of other kinds as well, which have nothing that this one's keeps.
+            let is_said = |stamp: &Stamp| stamp.announced().is_none() && self.kind_of(*stamp) == kind;
+            if stamps.iter().any(is_said)
+                && let Err(lacking) = told.keeps.keep(&payload.opened, script)
+            {
                 return on(Event::Rejected(lacking));
             }
         }
         payload.told = told.into_iter().map(|told| told.map(|told| told.role)).collect();
-        let mut seen: HashSet<Stamp> = answered.into_iter().collect();
         let mut bytes = if answered.is_some() { 0 } else { payload.arrival.bytes };
-        for stamp in stamp::all(payload.arrival.text) {
-            if seen.insert(stamp)
-                && let Some(event) = self.judge_stamped(payload, stamp, bytes, script)
-            {
+        for stamp in stamps {
+            if let Some(event) = self.judge_stamped(payload, stamp, bytes, script) {
                 tell(event, stamp, on);
                 bytes = 0;
             }
