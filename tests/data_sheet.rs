@@ -33,7 +33,7 @@ const USUAL: [(&str, &str); 21] = [
     ("close_codes/reserved_bit", "1002"),
     ("close_codes/unmasked", "1002"),
     ("message_max/refused_bytes", "null"),
-    ("frames/messages_per_frame", "1"),
+    ("frames/messages_per_frame_max", "1"),
     ("frames/frames_of_large", "1"),
     ("order/received", "100"),
     ("order/out_of_order", "0"),
@@ -150,7 +150,7 @@ const CASES: [Case; 15] = [
         &[
             ("message_rate/limit", "40"),
             ("message_rate/refusal", "1008"),
-            ("frames/messages_per_frame", ANY),
+            ("frames/messages_per_frame_max", ANY),
             ("frames/frames_of_large", ANY),
             ("order/received", ANY),
             ("order/out_of_order", ANY),
@@ -160,7 +160,7 @@ const CASES: [Case; 15] = [
         "answers that are collected, an origin, a subprotocol, a cookie",
         r#"{"together":50,"origin":"http://app.example","subprotocol":"mqtt","cookie":"SERVERID"}"#,
         &[
-            ("frames/messages_per_frame", "16"),
+            ("frames/messages_per_frame_max", "16"),
             ("order/received", ANY),
             ("order/out_of_order", ANY),
             ("origin/foreign", "403"),

@@ -123,7 +123,8 @@ table! {
     /// Messages received by clients on their way into the room or out of it: had they not come, they would
     /// not be missing.
     in_passing: InPassing = CountFacts { is_rare: true, words: Some("in passing"), ..MESSAGES },
-    /// Received messages that came behind another in the same WebSocket frame.
+    /// Received messages that came behind another in the same frame of a WebSocket, packet of a poll or event of
+    /// a stream.
     batched: Batched = CountFacts {
         is_rare: true,
         share_of: Some(Whole::Received),

@@ -408,6 +408,32 @@ fn frames_with_others_messages_are_taken_apart() {
 }
 
 #[test]
+fn ignored_strings_are_in_no_frame() {
+    let ours = |seq| {
+        let mark = String::from_utf8(stamp(seq).to_text().to_vec()).unwrap();
+        format!(r#"{{\"type\":\"broadcast\",\"payload\":{{\"sendTime\":\"1\",\"id\":\"{mark}\"}}}}"#)
+    };
+    let other = || r#"{\"type\":\"tick\"}"#.to_owned();
+    for (strings, followers) in [
+        (vec![ours(1), other()], 0),
+        (vec![other(), ours(1)], 0),
+        (vec![other(), other()], 0),
+        (vec![ours(1), other(), ours(2), other(), ours(3)], 2),
+    ] {
+        let mut user = User::of("xhr-streaming");
+        user.handle(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
+        user.events();
+        let frame = format!("a[\"{}\"]\n", strings.join("\",\""));
+        user.handle(0, chunked(&[&frame, &frame]).as_bytes()).unwrap();
+        let events = user.events();
+        let followed: Vec<&Event> =
+            events.windows(2).filter(|pair| pair[0] == Event::SameFrame).map(|pair| &pair[1]).collect();
+        assert!(followed.iter().all(|event| matches!(event, Event::Message { .. })), "{events:?}");
+        assert_eq!(followed.len(), 2 * followers, "{frame}");
+    }
+}
+
+#[test]
 fn websockets_use_their_own_path() {
     let request = |transport: Option<&str>| {
         let mut options = Options { path: "/sockjs?a=b".into(), ..options(DialectId::Sockjs) };

@@ -98,12 +98,32 @@ impl<F: FnMut(Event)> ProtocolHandler for AppHandler<'_, F> {
 }
 
 /// The handler of a protocol over requests, where one message of the protocol's stands for a frame.
-pub(super) struct UnitHandler<'a, F>(pub(super) AppHandler<'a, F>);
+pub(super) struct UnitHandler<'a, F> {
+    handler: AppHandler<'a, F>,
+    /// Messages of the frame so far.
+    meant: SeriesOutcome,
+    /// True if the protocol has said that its next message goes on with the frame.
+    goes_on: bool,
+}
+
+impl<'a, F> UnitHandler<'a, F> {
+    pub(super) fn new(handler: AppHandler<'a, F>) -> Self {
+        Self { handler, meant: SeriesOutcome::default(), goes_on: false }
+    }
+}
 
 impl<F: FnMut(Event)> ProtocolHandler for UnitHandler<'_, F> {
     fn handle(&mut self, event: ProtocolEvent<'_>) {
-        let AppHandler { cfg, script, on } = &mut self.0;
-        let mut meant = SeriesOutcome::default();
+        // Not passed on: of messages that the app ignores, none is in the frame of another.
+        if matches!(event, ProtocolEvent::Event(Event::SameFrame)) {
+            self.goes_on = true;
+            return;
+        }
+        if !std::mem::take(&mut self.goes_on) {
+            self.meant = SeriesOutcome::default();
+        }
+        let meant = &mut self.meant;
+        let AppHandler { cfg, script, on } = &mut self.handler;
         let on = &mut |event| {
             if meant.handle(event) {
                 on(Event::SameFrame);

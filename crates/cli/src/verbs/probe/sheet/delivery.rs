@@ -82,7 +82,7 @@ fn frames(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         most => format!("up to {most} messages in one frame"),
     };
     let data = json!({
-        "messages_per_frame": most.max(1),
+        "messages_per_frame_max": most.max(1),
         "large_bytes": large.len(),
         "frames_of_large": parts,
     });
