@@ -21,8 +21,8 @@ pub struct RunLimit<'a> {
 impl<'a> RunLimit<'a> {
     /// The limits that the user asked for, the end of the steps, and the standing limits.
     pub fn all(run: &'a Run) -> Vec<RunLimit<'a>> {
-        let asked_for = verdict::folded(&run.steps, |step| step.limits.iter());
-        let beside = verdict::folded(&run.steps, |step| step.stop.iter().chain(&step.standing));
+        let asked_for = verdict::folded(&run.steps, &run.verdict, |step| step.limits.iter());
+        let beside = verdict::folded(&run.steps, &run.verdict, |step| step.stop.iter().chain(&step.standing));
         let rule = FailureRule::of(run);
         let limit = |is_asked| {
             let rule = &rule;

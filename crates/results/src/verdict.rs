@@ -31,7 +31,7 @@ mod undecided;
 pub use caveats::caveats;
 pub(crate) use conclude::folded;
 pub(crate) use conclude::whole;
-pub use conclude::{conclude, held_back, lightest_broken};
+pub use conclude::{conclude, held_back, is_refuted, lightest_broken, limits};
 pub use generator::lost_agents;
 pub(crate) use generator::without_agents;
 pub(crate) use lag::counts_from_due;

@@ -35,5 +35,7 @@ pub(crate) fn is_at_file_limit(run: &Run) -> bool {
 
 /// The step that ended the run because clients were not let in.
 pub(crate) fn first_full(run: &Run) -> Option<&Step> {
-    run.steps.iter().find(|step| !step.has_passed()).filter(|step| step.unusable() > 0)
+    let is_refuted = |step: &Step| results::verdict::is_refuted(&run.steps, &run.verdict, step);
+    let failed = run.steps.iter().find(|step| !step.has_passed() && !is_refuted(step));
+    failed.filter(|step| step.unusable() > 0)
 }

@@ -81,5 +81,6 @@ pub(crate) fn cut_short(mut step: Step, error: &crew::Error) -> Step {
 /// Concludes a run whose steps are all measured.
 pub(crate) fn conclude(run: &mut Run, course: &Course) {
     run.verdict.capacity = course.capacity();
+    run.verdict.limits = verdict::limits(&run.steps, &run.verdict);
     run.verdict.bottleneck = verdict::held_back(&run.steps, &run.verdict);
 }

@@ -33,7 +33,7 @@ export interface Step {
   clients: number;
   /** Seconds. */
   start: number;
-  /** All limits were kept; absent where the user ended the step before anything was known of its load. */
+  /** All limits were kept; absent where nothing was known of its load, and where others refuted it. */
   kept?: boolean;
   asked?: number;
   sent?: number;

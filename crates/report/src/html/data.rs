@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use results::conclusion;
-use results::verdict::{Owner, slow_time};
+use results::verdict::{Owner, is_refuted, slow_time};
 use results::{Run, Step};
 use serde::Serialize;
 use stats::Timed;
@@ -60,7 +60,8 @@ struct LevelData {
 struct StepData {
     clients: u64,
     start: f64,
-    /// All limits were kept; absent where the user ended the step before anything was known of its load.
+    /// All limits were kept; absent where the user ended the step before anything was known of its load, and where
+    /// others refuted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +146,9 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
             true => Curves::Main,
             false => Curves::None,
         };
-        step_data(step, rows_max, curves)
+        let data = step_data(step, rows_max, curves);
+        let is_refuted = is_refuted(&run.steps, verdict, step);
+        StepData { kept: data.kept.filter(|_| !is_refuted), ..data }
     };
     let memory = |line: Line| MemoryData {
         slope: digits(line.slope),
@@ -189,7 +192,9 @@ fn steps_with_curves(run: &Run) -> Vec<usize> {
         let by_rate = |a: &(usize, &Step), b: &(usize, &Step)| asked(a).total_cmp(&asked(b));
         let is_kept = |(_, step): &(usize, &Step)| step.has_passed() && !step.tells_nothing();
         let highest_kept = steps().filter(is_kept).max_by(by_rate);
-        let lowest_broken = steps().filter(|(_, step)| !step.has_passed()).min_by(by_rate);
+        let is_broken =
+            |(_, step): &(usize, &Step)| !step.has_passed() && !is_refuted(&run.steps, &run.verdict, step);
+        let lowest_broken = steps().filter(is_broken).min_by(by_rate);
         [highest_kept, lowest_broken]
     });
     edges.flatten().map(|(number, _)| number).collect()

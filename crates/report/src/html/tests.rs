@@ -173,6 +173,9 @@ fn curves_are_of_few_steps() {
     assert_eq!(drawn(&run, "clients"), [30.0, 64.0, 98.0, 132.0, 166.0, 200.0]);
     let mut sweep = sample::sweep_run();
     assert_eq!(drawn(&sweep, "asked"), [200.0, 400.0, 80.0, 160.0]);
+    let mut again = sweep.clone();
+    again.steps.insert(1, results::Step { stop: sweep.steps[2].stop.clone(), ..sweep.steps[1].clone() });
+    assert_eq!(drawn(&again, "asked"), [200.0, 400.0, 80.0, 160.0], "the other try passed");
     (sweep.steps[2].stop, sweep.steps[2].interrupted) = (None, Some(results::Interrupted::Connecting));
     assert_eq!(drawn(&sweep, "asked"), [200.0, 80.0, 160.0], "nothing is known of 400/s");
 }

@@ -85,7 +85,8 @@ fn cpu(step: &Step) -> String {
 pub(super) fn beside(run: &Run, style: &Style) -> String {
     let Some(step) = run.steps.get(shown(run)) else { return String::new() };
     let rows = Rows { style, indent: 0, label: 11 };
-    let failed = run.steps.iter().find(|step| !step.has_passed());
+    let is_refuted = |step: &Step| results::verdict::is_refuted(&run.steps, &run.verdict, step);
+    let failed = run.steps.iter().find(|step| !step.has_passed() && !is_refuted(step));
     let errors = failed.into_iter().flat_map(|failed| {
         let asked = conclusion::asked(run.scenario, failed);
         told::errors(failed).into_iter().map(move |text| format!("at {asked}: {text}"))

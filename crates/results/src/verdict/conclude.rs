@@ -14,25 +14,36 @@ use crate::step::Step;
 /// bottleneck is what [`held_back`] says; each caveat is said once. A sweep has its levels. Capacity
 /// and memory are added by the search that found them.
 pub fn conclude(scenario: Scenario, steps: &[Step]) -> Verdict {
-    let limits = folded(steps, |step| step.limits.iter());
-    let verdict = Verdict {
-        levels: if scenario.facts().sweeps { levels::levels(steps) } else { Vec::new() },
-        limits: limits.into_iter().map(|(outcome, _)| outcome.clone()).collect(),
-        caveats: gathered(steps),
-        ..Verdict::default()
-    };
-    Verdict { bottleneck: held_back(steps, &verdict), ..verdict }
+    let levels = if scenario.facts().sweeps { levels::levels(steps) } else { Vec::new() };
+    let verdict = Verdict { levels, caveats: gathered(steps), ..Verdict::default() };
+    Verdict { bottleneck: held_back(steps, &verdict), limits: limits(steps, &verdict), ..verdict }
 }
 
-/// Each of the limits `of` the steps once, with the step that it is quoted from: the lightest that broke it, or
-/// the heaviest.
+/// The limits that the user asked for, each once.
+pub fn limits(steps: &[Step], verdict: &Verdict) -> Vec<LimitOutcome> {
+    let limits = folded(steps, verdict, |step| step.limits.iter());
+    limits.into_iter().map(|(outcome, _)| outcome.clone()).collect()
+}
+
+/// Returns whether a step broke a limit by chance, as others tell: a rate of a sweep that passed at its other try,
+/// or fewer clients than a search found to pass.
+pub fn is_refuted(steps: &[Step], verdict: &Verdict, step: &Step) -> bool {
+    let is_same = |other: &&Step| by_weight(other, step).is_eq();
+    let has_other = || !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed);
+    let found = verdict.capacity.filter(|capacity| capacity.doubt().is_none());
+    !step.has_passed() && (has_other() || found.is_some_and(|capacity| step.clients < capacity.clients))
+}
+
+/// Each of the limits `of` the steps once, with the step that it is quoted from: the lightest that broke it and is
+/// not [refuted](is_refuted), or the heaviest.
 pub(crate) fn folded<'a, I: Iterator<Item = &'a LimitOutcome>>(
     steps: &'a [Step],
+    verdict: &Verdict,
     of: impl Fn(&'a Step) -> I,
 ) -> Vec<(&'a LimitOutcome, &'a Step)> {
     let mut limits: Vec<(&LimitOutcome, &Step)> = Vec::new();
     // A search overshoots before it comes near.
-    let mut ascending: Vec<&Step> = steps.iter().collect();
+    let mut ascending: Vec<&Step> = steps.iter().filter(|step| !is_refuted(steps, verdict, step)).collect();
     ascending.sort_by(|a, b| by_weight(a, b));
     for (outcome, step) in ascending.into_iter().flat_map(|step| of(step).map(move |outcome| (outcome, step)))
     {
@@ -57,12 +68,7 @@ fn by_weight(a: &Step, b: &Step) -> Ordering {
 /// where most was delivered, if any was. Where that load was measured several times, the first one with what
 /// held back most of them.
 pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a Step> {
-    // A rate of a sweep that broke at one of its tries is none that was too much.
-    let is_refuted = |step: &Step| {
-        let is_same = |other: &&Step| by_weight(other, step).is_eq();
-        !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed)
-    };
-    let broken = || steps.iter().filter(|step| !step.has_passed() && !is_refuted(step));
+    let broken = || steps.iter().filter(|step| !step.has_passed() && !is_refuted(steps, verdict, step));
     let best = levels::best(&verdict.levels).filter(|level| level.overload_per_s.is_some());
     let is_overload = |step: &&Step| {
         best.is_some_and(|level| {
@@ -77,10 +83,8 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     if let Some(overload) = broken().filter(is_overload).min_by_key(is_disturbed) {
         return Some(overload);
     }
-    let found = verdict.capacity.filter(|capacity| capacity.doubt().is_none());
-    let is_beyond = |step: &&Step| found.is_none_or(|capacity| step.clients >= capacity.clients);
-    let lightest = broken().filter(is_beyond).min_by(|a, b| by_weight(a, b))?;
-    usual(broken().filter(is_beyond).filter(|step| by_weight(step, lightest).is_eq()).collect())
+    let lightest = broken().min_by(|a, b| by_weight(a, b))?;
+    usual(broken().filter(|step| by_weight(step, lightest).is_eq()).collect())
 }
 
 /// The first of one load's steps with their most frequent bottleneck, whatever order they ran in; in doubt,

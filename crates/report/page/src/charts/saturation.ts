@@ -68,7 +68,7 @@ function curvesOf(run: Run, several: boolean, x: (step: Step) => number | undefi
     name: `${several ? `${run.name}, ` : ""}${count(clients)} clients`,
     safe,
     points: run.steps
-      .filter((step) => step.clients === clients && x(step) && mainFigure(step))
+      .filter((step) => step.clients === clients && step.kept !== undefined && x(step) && mainFigure(step))
       .sort((a, b) => (a.asked ?? 0) - (b.asked ?? 0))
       .map((step): [number, number] => [x(step)!, mainFigure(step)!.mean]),
   }));

@@ -2,6 +2,7 @@
 
 use results::conclusion::shown;
 use results::format::rate;
+use results::verdict::is_refuted;
 use results::{Run, Step, Unit};
 use serde::Serialize;
 use stats::Timed;
@@ -50,7 +51,12 @@ impl Curve {
     /// The curve of one run; `None` if nothing was timed in it, or nothing answered.
     pub fn of(run: &Run) -> Option<Curve> {
         if !run.verdict.levels.is_empty() {
-            let mut points: Vec<_> = run.steps.iter().filter_map(of_rate).collect();
+            let mut points: Vec<_> = run
+                .steps
+                .iter()
+                .filter(|step| !is_refuted(&run.steps, &run.verdict, step))
+                .filter_map(of_rate)
+                .collect();
             // A sweep narrows a gap, and so does not measure in rising order.
             points.sort_by(|a, b| a.load.total_cmp(&b.load));
             return (points.len() > 1).then_some(Curve { of: Of::Rates, points });
@@ -192,6 +198,9 @@ mod tests {
         assert!(drawing.marks.iter().all(|mark| (LEFT..=RIGHT).contains(&mark.x) && mark.y <= BOTTOM));
         let echo = Curve::of(&sample::echo_run()).expect("it has round trips");
         assert_eq!(echo.of, Of::Percentiles);
+        let mut again = sample::sweep_run();
+        again.steps.insert(1, results::Step { stop: again.steps[2].stop.clone(), ..again.steps[1].clone() });
+        assert_eq!(Curve::of(&again), Some(sweep), "the other try passed");
         assert_eq!(Curve::of(&Run::default()), None);
         assert!(echo.drawing().says.ends_with(" at the longest"), "{}", echo.drawing().says);
     }
