@@ -66,6 +66,12 @@ impl PieceRules {
         })
     }
 
+    /// Returns whether a body is JSON that was asked for: one event, in however many reads it comes.
+    fn takes_whole(&self, kind: BodyKind) -> bool {
+        let is_json = matches!(kind.whole, Some(Media::Json));
+        is_json && self.takes_json && self.form.is_none() && kind.coding.is_none()
+    }
+
     /// Returns whether an event says that the answer has failed: by its type (Anthropic's API), or by a JSON
     /// member `error` that holds something (OpenAI's, Ollama's, JSON-RPC 2.0 §5.1).
     fn is_error(&self, kind: &[u8], data: &[u8]) -> bool {
@@ -142,7 +148,7 @@ pub(crate) struct Pieces {
     /// The number of the request.
     request: u32,
     reader: Reader,
-    /// A line of which only the beginning is in.
+    /// A line, or an answer of one event, of which only the beginning is in.
     line: Vec<u8>,
     /// The latest read that brought a chunk.
     chunk_ns: u64,
@@ -205,12 +211,13 @@ impl Pieces {
         mut data: &[u8],
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        let Pieces { course, kind: BodyKind { media, coding, .. }, request, reader, line, chunk_ns } = self;
+        let Pieces { course, kind, request, reader, line, chunk_ns } = self;
+        let BodyKind { media, coding, .. } = *kind;
         if course.state == State::Idle {
             return Ok(());
         }
         let mut handle = |kind: &[u8], data: &[u8]| course.handle_piece(rules, *request, kind, data, on);
-        let form = rules.form.or(*media).filter(|_| coding.is_none());
+        let form = rules.form.or(media).filter(|_| coding.is_none());
         match form.unwrap_or(StreamForm::Chunks) {
             StreamForm::Events => {
                 while let Some(StreamEvent { kind, data, .. }) = reader.next(limits, &mut data)? {
@@ -223,6 +230,13 @@ impl Pieces {
                         handle(b"", text);
                     }
                 }
+            }
+            // One event, and known to be an error by its end alone.
+            StreamForm::Chunks if rules.takes_whole(*kind) => {
+                if line.len() + data.len() > limits.message_bytes_max {
+                    return Err(Failure::EventStream(StreamReason::EventTooLarge));
+                }
+                line.extend_from_slice(data);
             }
             // Chunks that came together are one piece: what a user would see at once. Nothing is none.
             StreamForm::Chunks if *chunk_ns == now_ns || data.is_empty() => {}
@@ -244,7 +258,7 @@ impl Pieces {
         self.course.handle_piece(rules, self.request, b"", message, on);
     }
 
-    /// The answer is whole: a last line need not have an end.
+    /// The answer is whole, and with it its one event; a last line need not have an end.
     pub(crate) fn finish(&mut self, rules: &PieceRules, on: &mut impl ProtocolHandler) {
         if self.course.state == State::Idle {
             return;
@@ -463,13 +477,20 @@ mod tests {
             let end = Some(EndMark::parse("[DONE]"));
             let stream = StreamOptions { form, end, ..StreamOptions::default() };
             for step in [1, body.len().max(1)] {
-                // Chunks are judged as they come: only whole can an error be found there.
-                if step == 1 && media == "application/json" && form.is_none() {
-                    continue;
-                }
                 let (_, wrong) = read_of(&stream, fields, media, body.as_bytes(), step);
                 assert_eq!(wrong, Vec::from_iter(expected), "{media}: {body} by {step}");
             }
+        }
+    }
+
+    #[test]
+    fn json_that_was_asked_for_is_one_event() {
+        let fields = [("Accept".to_owned(), Secret::from("application/json"))];
+        let stream = StreamOptions { tokens: Some("/text".into()), ..StreamOptions::default() };
+        let body = br#"{"id":1,"text":"ab"}"#;
+        for step in 1..=body.len() {
+            let (told, _) = read_of(&stream, &fields, "application/json", body, step);
+            assert_eq!(told, [event(1, false), Progress::Ended { is_marked: true }], "{step}");
         }
     }
 
