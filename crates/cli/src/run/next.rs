@@ -120,9 +120,7 @@ impl Line {
     /// The run's command line; `None` where a secret is not written out, because the command would not work
     /// as printed.
     fn of(run: &Run) -> Option<Line> {
-        let verb = GRAMMAR.get()?().find_subcommand(run.command.get(1)?)?.clone();
-        let has_secret = run.command.iter().any(|word| word.contains("***"));
-        let line = (!has_secret).then(|| Line { verb, words: run.command.clone() })?;
+        let line = Line::given_to(run).filter(|line| !line.words.iter().any(|word| word.contains("***")))?;
         // Without it, any other load would miss the senders' copies again. A file says it itself: beside its
         // [say.NAME] the flag is refused.
         if is_sender_left_out(run) && !line.is_of_file() && line.flag("to").is_some() {
@@ -132,11 +130,21 @@ impl Line {
         }
     }
 
+    /// The run's command line, as it was given.
+    fn given_to(run: &Run) -> Option<Line> {
+        let verb = GRAMMAR.get()?().find_subcommand(run.command.get(1)?)?.clone();
+        Some(Line { verb, words: run.command.clone() })
+    }
+
     /// Returns whether an app file has the messages.
     fn is_of_file(&self) -> bool {
         // A run whose message the flags say has no file.
-        let is_said = self.has("event") || self.has("body");
-        self.has("app") || self.verb.get_name() == "run" && !is_said
+        self.is_of_app() && !self.has("event") && !self.has("body")
+    }
+
+    /// Returns whether the messages are an app's own, by whatever they are said.
+    fn is_of_app(&self) -> bool {
+        self.has("app") || self.verb.get_name() == "run"
     }
 
     fn flag(&self, long: &str) -> Option<Arg> {
@@ -316,8 +324,7 @@ fn is_misunderstood(run: &Run) -> bool {
 fn speak_its_words(run: &Run, _: &Conclusion) -> Option<Next> {
     (is_misunderstood(run) && !has_ended(run)).then_some(())?;
     let key = "speak_its_words";
-    let is_of_file = run.command.get(1).is_some_and(|verb| verb == "run") || Line::of(run)?.has("app");
-    if is_of_file {
+    if Line::given_to(run)?.is_of_app() {
         let what = "send messages that the server knows, and name its answers: throng docs app";
         return Some(Next { key, what: what.into(), words: None });
     }
@@ -346,7 +353,7 @@ fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
     }
     let what =
         format!("give the rate enough publishers: connections = {needed} in [publish] of the app file");
-    line.has("app").then_some(Next { key, what, words: None })
+    line.is_of_file().then_some(Next { key, what, words: None })
 }
 
 /// Returns whether each message lacks one copy, which may be its sender's.

@@ -217,7 +217,8 @@ fn one_failed_client_needs_no_search() {
 fn publishing_pools_get_more_publishers() {
     let pool = Cause::GeneratorPool { waited: 50, of: 100, slots: 10, needed: 35, service: Ns(70_000_000) };
     let of = |line: &str| {
-        let mut run = run(line, |_| {});
+        let mut run = run("throng broadcast ws://h/", |_| {});
+        run.command = line.split(' ').map(str::to_owned).collect();
         run.verdict.bottleneck = Some(pool.clone().into());
         chosen(&run).remove(0)
     };
@@ -227,8 +228,10 @@ fn publishing_pools_get_more_publishers() {
         (next.key, next.words.map(|words| command_line(&words))),
         ("enlarge_pool", Some(expected.into()))
     );
-    let of_file = of("throng broadcast ws://h/ --app app.toml --clients 100 --rate 500");
-    assert_eq!((of_file.key, of_file.words), ("enlarge_pool", None), "the file says how many");
+    for line in ["broadcast ws://h/ --app app.toml", "run app.toml ws://h/"] {
+        let of_file = of(&format!("throng {line} --clients 100 --rate 500"));
+        assert_eq!((of_file.key, of_file.words), ("enlarge_pool", None), "the file says how many: {line}");
+    }
 }
 
 #[test]
@@ -387,22 +390,27 @@ fn nothing_is_proposed_that_cannot_be_typed() {
 
 #[test]
 fn unknown_messages_are_replaced() {
-    let unanswered = |line: &str| {
-        let mut run = run(line, |step| {
+    let unanswered_of = |scenario: &str, line: &str| {
+        let mut run = run(&format!("throng {scenario} ws://h/"), |step| {
             let counts = Counts { sent: 100, expected: 100, missing: 100, ..Counts::default() };
             broken(step, "missing==0", counts);
         });
+        run.command = line.split(' ').map(str::to_owned).collect();
         run.dialect = "phoenix".to_owned();
         chosen(&run)
             .into_iter()
             .map(|next| (next.key, next.words.map(|words| command_line(&words))))
             .collect::<Vec<_>>()
     };
+    let unanswered = |line: &str| unanswered_of(line.split(' ').nth(1).unwrap(), line);
     let key = "speak_its_words";
     let written = Some("throng init --from phoenix".to_owned());
     assert_eq!(unanswered("throng echo ws://h/ --clients 100"), [(key, written.clone())], "no search");
     assert_eq!(unanswered("throng echo ws://h/ --rate 50"), [(key, written)], "no lower rate");
     assert_eq!(unanswered("throng echo ws://h/ --app app.toml"), [(key, None)]);
+    for line in ["run app.toml ws://h/ --token ***", "run --event say --body {} ws://h/"] {
+        assert_eq!(unanswered_of("broadcast", &format!("throng {line}")), [(key, None)], "{line}");
+    }
     assert_eq!(unanswered("throng http http://h/ -c 100")[0].0, "try_fewer", "a request needs no words");
 }
 
