@@ -108,7 +108,13 @@ impl Batch {
         let mut left = room.min(MESSAGES_MAX) as u32;
         let end = loop {
             if left == 0 {
-                break if room == 0 { BatchEnd::StepFull } else { BatchEnd::Full };
+                break match pace.poll_rest(now_ns).filter(|_| room == 0) {
+                    Some(Next::At(at_ns)) => BatchEnd::At(at_ns),
+                    // The last message that the step has room for was also the last of its schedule.
+                    Some(_) => BatchEnd::Over,
+                    None if room == 0 => BatchEnd::StepFull,
+                    None => BatchEnd::Full,
+                };
             }
             match pace.poll(now_ns, left, &takes) {
                 Next::Send { client, intended_ns, messages } => {
@@ -201,5 +207,25 @@ mod tests {
         assert_eq!(batch.gather(&mut pace, 9_000_000, 5, |_, messages| messages), BatchEnd::At(10_000_000));
         assert_eq!(gathered(&mut batch), [(9, 8), (7, 9)]);
         assert_eq!(batch.gather(&mut pace, 9_000_000, 0, |_, messages| messages), BatchEnd::StepFull);
+    }
+
+    #[test]
+    fn steps_with_room_for_all_are_not_full() {
+        let open = Load::Open { schedule: Schedule::constant(1_000.0), duration_ns: 3_000_000 };
+        let closed = Load::Closed { concurrency: 2, per_client: 1, until: Until::Samples(3) };
+        for (load, answered) in [(open, 0), (closed, 2)] {
+            let order = StepOrder { index: 0, clients: 2, load, warmup: false };
+            let part = Segment { worker: 0, workers: 1 };
+            let all = LocalSenders { share: 1.0, part, clients: vec![7, 8] };
+            let mut pace = Pace::new(&order, all.clone(), vec![all], 0, 0);
+            let mut batch = Batch::default();
+            let mut gather =
+                |pace: &mut Pace, room| batch.gather(pace, 9_000_000, room, |_, messages| messages);
+            assert_eq!(gather(&mut pace, 2), BatchEnd::Full);
+            assert_eq!(gather(&mut pace, 0), BatchEnd::StepFull, "there is a third");
+            pace.handle_answers(7, answered);
+            assert_eq!(gather(&mut pace, 1), BatchEnd::Full);
+            assert_eq!(gather(&mut pace, 0), BatchEnd::Over);
+        }
     }
 }

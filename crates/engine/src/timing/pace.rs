@@ -177,6 +177,19 @@ impl Pace {
         }
     }
 
+    /// The action at `now_ns` once everything is sent; `None` while there is more to send.
+    pub(crate) fn poll_rest(&self, now_ns: u64) -> Option<Next> {
+        let until = |end_ns: u64| if now_ns < end_ns { Next::At(end_ns) } else { Next::Over };
+        match self {
+            Self::Open(groups) => {
+                let is_sent = groups.iter().all(|open| open.sent == open.total);
+                is_sent.then(|| until(groups.iter().map(|open| open.end_ns).max().unwrap_or(0)))
+            }
+            Self::Closed(closed) => closed.is_over(now_ns).then_some(Next::Over),
+            Self::Hold(end_ns) => Some(until(*end_ns)),
+        }
+    }
+
     /// Frees the slots of `messages` messages of `client` that were answered, or given up.
     pub(crate) fn handle_answers(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {
@@ -294,9 +307,13 @@ impl Open {
 }
 
 impl Closed {
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.remaining == 0 || now_ns >= self.end_ns
+    }
+
     fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
         debug_assert!(most > 0);
-        if self.remaining == 0 || now_ns >= self.end_ns {
+        if self.is_over(now_ns) {
             return Next::Over;
         }
         if now_ns < self.start_ns {
