@@ -285,6 +285,25 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn clients_lost_before_the_load_are_no_receivers() {
+        for (has_churn, expected) in [(false, 2), (true, 0)] {
+            let (mut ledger, mut records) = (ledger(Workload::Broadcast, 4, None), records(4));
+            let terms = Terms { has_churn, ..ledger.step.terms.expect("it has begun") };
+            ledger.start_step(ledger.step.order, 4);
+            let mut lose = |ledger: &mut Ledger, client: u32| {
+                let cause = crate::books::cause::Cause::Unread;
+                ledger.handle_loss(client, &mut records[client as usize], cause, MS);
+            };
+            lose(&mut ledger, 3);
+            ledger.handle_grown();
+            lose(&mut ledger, 2);
+            ledger.start_load(terms, &[0, 1], vec![0, 1]);
+            lose(&mut ledger, 1);
+            assert_eq!(ledger.meter.abandoned.receivers, expected, "one of three, and one of two");
+        }
+    }
+
+    #[test]
     fn withdrawn_messages_are_in_no_book() {
         let (mut ledger, mut records) = (ledger(Workload::Broadcast, 1, None), records(1));
         let (number, _) = ledger.handle_sending(0, &mut records[0], MS, MS);

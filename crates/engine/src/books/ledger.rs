@@ -186,6 +186,11 @@ impl Ledger {
         self.local_rooms.start_step(order.clients, clients);
     }
 
+    /// Notes that all clients of the step are connected that will be, and are told to the crew.
+    pub(crate) fn handle_grown(&mut self) {
+        self.step.receivers = self.usable - self.slow;
+    }
+
     /// Begins the load of the step on these terms: messages are due to the clients `present`, and sent by
     /// `senders` in turn.
     pub(crate) fn start_load(&mut self, terms: Terms, present: &[u32], senders: Vec<u32>) {
@@ -196,6 +201,11 @@ impl Ledger {
         // Slots freed by the step before are not of this load, whose pace begins with all of its own.
         self.freed.clear();
         self.meter.start_load(terms.begin_ns);
+        if !self.step.has_returns() {
+            // Lost since they were told to the crew, which would drain until they have their copies.
+            let receivers = self.step.receivers.saturating_sub(self.usable - self.slow);
+            self.meter.abandoned.receivers += u64::from(receivers);
+        }
     }
 
     /// The kind of a broadcast of the step, by its sender and its number at this worker. (Of an echo, the one

@@ -45,6 +45,8 @@ pub(crate) struct Terms {
 /// The state of one step at one worker.
 pub(crate) struct Step {
     pub(crate) order: StepOrder,
+    /// Clients to which broadcasts are due, as told before the load.
+    pub(crate) receivers: u32,
     /// Present once the load has begun.
     pub(crate) terms: Option<Terms>,
     /// The clients that send, in the order of their turns.
@@ -85,6 +87,7 @@ impl Step {
     pub(crate) fn new(order: StepOrder, has_leavers: bool) -> Self {
         Self {
             order,
+            receivers: 0,
             terms: None,
             senders: Vec::new(),
             messages_sent: 0,

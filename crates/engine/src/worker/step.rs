@@ -60,6 +60,7 @@ impl Worker {
             // of the phase with that.
             self.reporter.report_all(&mut self.clients.ledger, now_ns);
             self.reporter.keep(ReportPhase::Loading, now_ns);
+            self.clients.ledger.handle_grown();
             let Ledger { usable, slow, .. } = self.clients.ledger;
             let (worker, reached) = (self.segment.worker, usable + lost);
             self.reporter.report(Report::Grown { worker, usable, slow, reached });
