@@ -117,8 +117,8 @@ impl Drain {
     }
 
     fn is_all_in(&self, merge: &Merge) -> bool {
-        let sent = of_present(merge, &self.sent);
         let (arrived, abandoned) = (merge.arrived_of_present(), merge.abandoned_by_present());
+        let sent = of_present(merge, &self.sent).saturating_sub(abandoned.messages);
         match self.participants.workload {
             Workload::Echo => arrived.saturating_add(abandoned.answers) >= sent,
             // The books will tell which clients a message was due to.
@@ -133,7 +133,7 @@ impl Drain {
                     let hearers = receivers.saturating_sub(leaves_out_sender.into());
                     abandoned.copies.saturating_add(sent.saturating_mul(hearers))
                 } else if receivers == u64::from(merge.clients()) {
-                    merge.totals().due
+                    merge.totals().due.saturating_sub(abandoned.due)
                 } else {
                     return false; // whose rooms they are that are not there, their books will tell
                 };
@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_connections_that_have_ended() {
-        let abandoned = |receivers, copies, answers| Abandoned { receivers, copies, answers };
+        let abandoned =
+            |receivers, copies, answers| Abandoned { receivers, copies, answers, ..Abandoned::default() };
         let (mut echoes, drain_of_echoes) =
             (merge(Workload::Echo), drain(Workload::Echo, [(0, 60), (1, 40)]));
         echoes.add(&Delta { abandoned: abandoned(1, 0, 7), ..delta(0, 60, 52, 52) });
@@ -250,6 +251,26 @@ mod tests {
         assert!(!drain.is_over(&merge, 1_000 * MS));
         merge.add(&delta(0, 0, 1, 0));
         assert!(drain.is_over(&merge, 1_000 * MS));
+    }
+
+    #[test]
+    fn messages_that_were_never_sent_are_not_awaited() {
+        for several in [false, true] {
+            let workload = Workload::Broadcast;
+            let mut drain = drain(workload, [(0, 10), (1, 10)]);
+            drain.draining.quiet_ns = None;
+            if several {
+                let of_two = wire::people::Division::of_size(2.try_into().unwrap());
+                drain.participants.rooms = Arc::new(load::Rooms::of(of_two));
+            }
+            let (mut merge, due) = (merge(workload), if several { 20 } else { 40 });
+            merge.add(&Delta { due, ..delta(0, 10, due - 4, 9) });
+            merge.add(&Delta { due, ..delta(1, 10, due, 10) });
+            assert!(!drain.is_over(&merge, 1_000 * MS));
+            let abandoned = Abandoned { messages: 1, due: 4, ..Abandoned::default() };
+            merge.add(&Delta { abandoned, ..delta(0, 0, 0, 0) });
+            assert!(drain.is_over(&merge, 1_000 * MS), "{several}");
+        }
     }
 
     #[test]

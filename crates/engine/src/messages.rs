@@ -202,6 +202,10 @@ pub struct Abandoned {
     pub copies: u64,
     /// Echoes and acknowledgements that these clients waited for.
     pub answers: u64,
+    /// Broadcasts that were to be published, and that no publisher sent.
+    pub messages: u64,
+    /// Copies due of these by the size of their rooms.
+    pub due: u64,
 }
 
 /// The time of a worker's thread.
@@ -431,6 +435,8 @@ impl Abandoned {
         self.receivers = self.receivers.saturating_add(other.receivers);
         self.copies = self.copies.saturating_add(other.copies);
         self.answers = self.answers.saturating_add(other.answers);
+        self.messages = self.messages.saturating_add(other.messages);
+        self.due = self.due.saturating_add(other.due);
     }
 }
 

@@ -112,12 +112,13 @@ impl Account {
             held.sent,
             abandoned.receivers,
             abandoned.answers,
+            abandoned.messages,
             self.errors,
             self.samples,
         ];
         let time_ns = usage.wall_ns.max(usage.cpu_ns).max(usage.run_queue_ns).max(usage.outstanding_ns);
         let is_too_much = events.into_iter().any(|events| events > bounds.events)
-            || self.due > asked.saturating_mul(bounds.clients)
+            || self.due.max(abandoned.due) > asked.saturating_mul(bounds.clients)
             || self.received_bytes > bounds.bytes
             || time_ns > bounds.time_ns;
         if is_too_much { Err(Fault::Pace) } else { Ok(()) }

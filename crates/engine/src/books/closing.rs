@@ -304,6 +304,19 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn unpublished_broadcasts_are_abandoned_whole() {
+        let (mut ledger, mut records) = (ledger(Workload::Broadcast, 3, None), records(3));
+        let (_, stamp) = ledger.handle_sending(1, &mut records[1], MS, MS);
+        ledger.handle_unsaid(1, &mut records[1], stamp, 2 * MS);
+        let abandoned = ledger.meter.abandoned;
+        assert_eq!((abandoned.messages, abandoned.due, abandoned.answers), (1, ledger.meter.due, 0));
+        assert_eq!(ledger.meter.due, 3);
+        close(&mut ledger, &mut records, |_, _| None, 3 * MS);
+        ledger.handle_unsaid(1, &mut records[1], stamp, 4 * MS);
+        assert_eq!(ledger.meter.abandoned.messages, 1, "one of an earlier step is in no book");
+    }
+
+    #[test]
     fn withdrawn_messages_are_in_no_book() {
         let (mut ledger, mut records) = (ledger(Workload::Broadcast, 1, None), records(1));
         let (number, _) = ledger.handle_sending(0, &mut records[0], MS, MS);

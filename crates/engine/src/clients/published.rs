@@ -65,9 +65,8 @@ impl Clients {
 
     /// Books a client's message that could not be sent.
     pub(crate) fn book_unsaid(&mut self, stamp: Stamp, now_ns: u64) {
-        self.ledger.note_cut_off(stamp);
         let record = &mut self.all[stamp.client as usize].record;
-        self.ledger.forget(stamp.client, record, stamp, now_ns);
+        self.ledger.handle_unsaid(stamp.client, record, stamp, now_ns);
     }
 
     /// Books a client's message that the application refused.

@@ -28,6 +28,17 @@ impl Ledger {
         record.unacknowledged = record.unacknowledged.saturating_sub(owed);
     }
 
+    /// Stops waiting for a broadcast that no publisher sent: neither its answer nor its copies are to come.
+    pub(crate) fn handle_unsaid(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
+        self.note_cut_off(stamp);
+        self.forget(client, record, stamp, now_ns);
+        if let Some(number) = self.step.number(stamp.seq) {
+            let (sender, kind) = (self.segment.number(client), self.kind_of(client, number));
+            self.meter.abandoned.messages += 1;
+            self.meter.abandoned.due += u64::from(self.local_rooms.hearers_of(sender, kind));
+        }
+    }
+
     /// Marks a broadcast that the application refused, where clients come and go.
     pub(crate) fn handle_refused(&mut self, stamp: Stamp) {
         if !self.are_spoken_for || !self.step.is_flapping() {
@@ -40,7 +51,7 @@ impl Ledger {
     }
 
     /// Stops waiting for a message.
-    pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
+    fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         // Nothing is removed if it was given up before, and then its slot is free already.
         if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
             self.give_up(client, stamp.intended_ns, now_ns);
