@@ -26,7 +26,7 @@ use crate::clients::{Clients, ClosedConnection, ConnectAttempt, Outcome, PUBLISH
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
 use crate::reporter::Reporter;
-use crate::timing::{Batch, ConnectionAction, Disruptions, Growth, Pace, SlowReaders, Visits};
+use crate::timing::{Batch, ConnectionAction, Disruptions, Growth, Heard, Pace, SlowReaders, Visits};
 
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -78,6 +78,7 @@ pub struct Worker {
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Connections with more to read than one turn takes: epoll has reported them and will not again.
     unfinished: Vec<Event>,
+    heard: Heard,
 }
 
 impl Worker {
@@ -141,6 +142,7 @@ impl Worker {
             disruptions: None,
             wakes: BinaryHeap::new(),
             unfinished: Vec::new(),
+            heard: Heard::default(),
         })
     }
 
@@ -158,7 +160,8 @@ impl Worker {
             // others have something, too.
             let wait_ns = if self.unfinished.is_empty() { self.wait_ns(now_ns) } else { Some(0) };
             self.clients.shared.poller.wait(&mut events, wait_ns)?;
-            self.handle_woken(clock::monotonic_ns());
+            let woken_ns = clock::monotonic_ns();
+            self.handle_woken(woken_ns);
             for event in events.iter() {
                 if event.token == WAKER_TOKEN {
                     self.waker.drain();
@@ -176,6 +179,7 @@ impl Worker {
             }
             // After all that has arrived: no deadline strikes a client whose answer is here already.
             let now_ns = clock::monotonic_ns();
+            self.heard.handle_read(woken_ns, events.len() >= EVENTS_PER_WAIT, now_ns);
             self.pump(now_ns);
             self.handle_timeouts(now_ns);
             if self.is_finished(now_ns) {
@@ -387,6 +391,9 @@ impl Worker {
     /// Takes and brings back connections as the step's disruptions say.
     fn disrupt(&mut self, now_ns: u64) {
         let mut connects = 0;
+        if let Some(disruptions) = &mut self.disruptions {
+            disruptions.handle_heard(self.heard.until_ns());
+        }
         while let Some(disruptions) = &mut self.disruptions
             && let Some(turn) = disruptions.poll(now_ns, |client| self.clients.presence(client))
         {

@@ -114,6 +114,11 @@ impl Disruptions {
         })
     }
 
+    /// Notes the moment until which everything that arrived has been read.
+    pub(crate) fn handle_heard(&mut self, until_ns: u64) {
+        self.reconnects.handle_heard(until_ns);
+    }
+
     /// When to ask again, if nothing else happens.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         let own_ns = match &self.kind {

@@ -34,6 +34,8 @@ pub(crate) struct Reconnects {
     backlog: Backlog,
     /// Clients and attempts with their deadlines.
     deadlines: VecDeque<(u32, u32, u64)>,
+    /// The moment until which everything that arrived has been read: a later deadline may have been kept.
+    heard_until_ns: u64,
 }
 
 /// A client that is not back.
@@ -59,6 +61,7 @@ impl Reconnects {
             absent: HashMap::new(),
             backlog: Backlog::default(),
             deadlines: VecDeque::new(),
+            heard_until_ns: u64::MAX,
         }
     }
 
@@ -138,11 +141,16 @@ impl Reconnects {
             }
         }
         let &(client, attempt, deadline_ns) = self.deadlines.front()?;
-        if deadline_ns > now_ns {
+        if deadline_ns > now_ns.min(self.heard_until_ns) {
             return None;
         }
         self.deadlines.pop_front();
         Some(ReconnectAction::Expire { client, attempt })
+    }
+
+    /// Notes the moment until which everything that arrived has been read.
+    pub(crate) fn handle_heard(&mut self, until_ns: u64) {
+        self.heard_until_ns = until_ns;
     }
 
     /// Handles an attempt of `client` that could not begin, because a unix socket's backlog is full. The
@@ -193,6 +201,9 @@ mod tests {
         assert!(reconnects.expects(7) && reconnects.has_hope() && !reconnects.expects(8));
         assert!(reconnects.is_hoped_for(7) && !reconnects.is_hoped_for(8));
         assert_eq!(reconnects.poll_timeout(), Some(10_001_000));
+        reconnects.handle_heard(10_000_999);
+        assert_eq!(reconnects.poll(10_001_000), None, "its answer may be here");
+        reconnects.handle_heard(10_001_000);
         assert_eq!(reconnects.poll(10_001_000), Some(ReconnectAction::Expire { client: 7, attempt: 2 }));
         reconnects.handle_failure(7, Reconnection::Usual, 10_001_000);
         assert!(reconnects.expects(7) && !reconnects.has_hope() && !reconnects.is_hoped_for(7));

@@ -31,7 +31,7 @@ impl Worker {
     /// Connects the clients that may connect now, and ends the phase when none is left.
     pub(super) fn grow(&mut self, now_ns: u64) {
         let Phase::Growing(growth) = &mut self.phase else { return };
-        while let Some((client, attempt)) = growth.poll_expired(now_ns) {
+        while let Some((client, attempt)) = growth.poll_expired(self.heard.until_ns()) {
             if !self.clients.is_opening(client, attempt) {
                 continue;
             }
