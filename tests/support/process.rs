@@ -1,10 +1,10 @@
 //! A child process in a group of its own, which ends with the value that holds it, however the test ends.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -12,6 +12,28 @@ use net::proc::ports_of_tree;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::{START_MAX, is_listening, wait_until};
+
+/// Kills the groups that are left at the end of its input: a line for each that begins, and that ends.
+const WATCH: &str = r#"
+groups=
+while read -r event group; do
+    rest=
+    for other in $groups; do [ "$other" = "$group" ] || rest="$rest $other"; done
+    [ "$event" = begun ] && rest="$rest $group"
+    groups=$rest
+done
+for group in $groups; do kill -9 "-$group"; done
+"#;
+
+/// The watcher of this program's groups. Nobody else has the other end of its input: a program that is killed
+/// closes it as well, and drops no value.
+static WATCHER: LazyLock<Mutex<ChildStdin>> = LazyLock::new(|| {
+    let mut command = Command::new("sh");
+    command.args(["-c", WATCH]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A group of its own: it outlives a terminal's Ctrl-C.
+    let stdin = command.process_group(0).spawn().expect("there is a shell").stdin;
+    Mutex::new(stdin.expect("it is a pipe"))
+});
 
 /// A running child and its group. Dropping it kills the group.
 pub struct Process {
@@ -37,6 +59,7 @@ impl Process {
         let child =
             command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).process_group(0).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        tell_watcher("begun", &child);
         let stdout = child.stdout.take().map(collect);
         let stderr = child.stderr.take().map(collect);
         Process { child, stdout, stderr }
@@ -99,6 +122,7 @@ impl Process {
         // Fails if the whole group has ended, which is what is wanted.
         let _ = kill_process_group(self.pid(), Signal::KILL);
         let _ = self.child.wait();
+        tell_watcher("ended", &self.child);
     }
 }
 
@@ -113,6 +137,12 @@ impl Drop for Process {
             }
         }
     }
+}
+
+fn tell_watcher(event: &str, child: &Child) {
+    let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+    // Without a watcher, the test is what it was.
+    let _ = watcher.write_all(format!("{event} {}\n", child.id()).as_bytes());
 }
 
 fn collect(mut pipe: impl Read + Send + 'static) -> Collected {
@@ -141,5 +171,43 @@ impl Collected {
         let Collected { bytes, thread } = self;
         thread.join().unwrap();
         String::from_utf8_lossy(&bytes.lock().unwrap()).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs};
+
+    use super::*;
+    use crate::support::REACTS_WITHIN;
+
+    /// Set where the test is the one to be killed.
+    const HOLDS: &str = "TEST_HOLDS_A_CHILD";
+
+    #[test]
+    fn killed_tests_leave_no_children() {
+        if env::var_os(HOLDS).is_some() {
+            let child = Process::start(Command::new("sleep").arg("600"));
+            println!("holds {} .", child.pid().as_raw_nonzero());
+            return thread::sleep(START_MAX);
+        }
+        let name = concat!(module_path!(), "::killed_tests_leave_no_children");
+        let (_, name) = name.split_once("::").unwrap();
+        let mut command = Command::new(env::current_exe().unwrap());
+        let test = Process::start(command.args([name, "--exact", "--nocapture"]).env(HOLDS, "1"));
+        // The kernel says Z of a process that has ended, and that nobody has waited for.
+        let is_running = |pid: u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+        };
+        let child = || -> Option<u32> {
+            let said = test.said();
+            let (_, pid) = said.split_once("holds ")?;
+            pid.split_once(" .")?.0.parse().ok()
+        };
+        assert!(wait_until(START_MAX, || child().is_some_and(is_running)), "{}", test.said());
+        let child = child().unwrap();
+        assert!(test.signal(Signal::KILL));
+        assert!(wait_until(REACTS_WITHIN, || !is_running(child)), "{child} has outlived its test");
     }
 }
