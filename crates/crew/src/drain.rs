@@ -124,7 +124,8 @@ impl Drain {
             // The books will tell which clients a message was due to.
             Workload::Broadcast if !self.participants.rooms.visits().is_empty() => false,
             Workload::Broadcast => {
-                let receivers = of_present(merge, &self.receivers).saturating_sub(abandoned.receivers);
+                let gone = abandoned.receivers.saturating_add(abandoned.absent);
+                let receivers = of_present(merge, &self.receivers).saturating_sub(gone);
                 let due = if self.participants.rooms.is_one() {
                     // A sender that has gone is not among the clients that are left: its messages are due to
                     // all of them.
@@ -251,6 +252,21 @@ mod tests {
         assert!(!drain.is_over(&merge, 1_000 * MS));
         merge.add(&delta(0, 0, 1, 0));
         assert!(drain.is_over(&merge, 1_000 * MS));
+    }
+
+    #[test]
+    fn clients_lost_before_the_load_are_not_awaited() {
+        let workload = Workload::Broadcast;
+        for (rooms, copies) in [(load::Rooms::default(), 3), (load::Rooms::default().to_others(), 2)] {
+            let mut drain = drain(workload, [(0, 1), (1, 0)]);
+            drain.participants.rooms = Arc::new(rooms);
+            let mut merge = merge(workload);
+            let abandoned = Abandoned { absent: 1, ..Abandoned::default() };
+            merge.add(&Delta { abandoned, ..delta(0, 1, copies - 1, 1) });
+            assert!(!drain.is_over(&merge, 1_000 * MS));
+            merge.add(&delta(1, 0, 1, 0));
+            assert!(drain.is_over(&merge, 1_000 * MS), "{copies} copies");
+        }
     }
 
     #[test]

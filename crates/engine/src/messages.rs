@@ -202,6 +202,8 @@ pub struct Abandoned {
     pub copies: u64,
     /// Echoes and acknowledgements that these clients waited for.
     pub answers: u64,
+    /// Clients to which broadcasts were to be due, lost before the load.
+    pub absent: u64,
     /// Broadcasts that were to be published, and that no publisher sent.
     pub messages: u64,
     /// Copies due of these by the size of their rooms.
@@ -435,6 +437,7 @@ impl Abandoned {
         self.receivers = self.receivers.saturating_add(other.receivers);
         self.copies = self.copies.saturating_add(other.copies);
         self.answers = self.answers.saturating_add(other.answers);
+        self.absent = self.absent.saturating_add(other.absent);
         self.messages = self.messages.saturating_add(other.messages);
         self.due = self.due.saturating_add(other.due);
     }

@@ -112,6 +112,7 @@ impl Account {
             held.sent,
             abandoned.receivers,
             abandoned.answers,
+            abandoned.absent,
             abandoned.messages,
             self.errors,
             self.samples,

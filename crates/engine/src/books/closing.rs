@@ -286,7 +286,7 @@ pub(super) mod tests {
 
     #[test]
     fn clients_lost_before_the_load_are_no_receivers() {
-        for (has_churn, expected) in [(false, 2), (true, 0)] {
+        for (has_churn, expected) in [(false, 1), (true, 0)] {
             let (mut ledger, mut records) = (ledger(Workload::Broadcast, 4, None), records(4));
             let terms = Terms { has_churn, ..ledger.step.terms.expect("it has begun") };
             ledger.start_step(ledger.step.order, 4);
@@ -299,7 +299,8 @@ pub(super) mod tests {
             lose(&mut ledger, 2);
             ledger.start_load(terms, &[0, 1], vec![0, 1]);
             lose(&mut ledger, 1);
-            assert_eq!(ledger.meter.abandoned.receivers, expected, "one of three, and one of two");
+            let abandoned = ledger.meter.abandoned;
+            assert_eq!((abandoned.absent, abandoned.receivers), (expected, expected), "{has_churn}");
         }
     }
 

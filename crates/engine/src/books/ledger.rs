@@ -203,8 +203,8 @@ impl Ledger {
         self.meter.start_load(terms.begin_ns);
         if !self.step.has_returns() {
             // Lost since they were told to the crew, which would drain until they have their copies.
-            let receivers = self.step.receivers.saturating_sub(self.usable - self.slow);
-            self.meter.abandoned.receivers += u64::from(receivers);
+            let absent = self.step.receivers.saturating_sub(self.usable - self.slow);
+            self.meter.abandoned.absent += u64::from(absent);
         }
     }
 
