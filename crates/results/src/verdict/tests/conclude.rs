@@ -69,7 +69,7 @@ fn searches_conclude_from_the_lightest_broken_step() {
     let tries = [step(50, Some(200.0), Some(9.0)), step(50, Some(200.0), None)];
     let of_sweep = conclude(Scenario::Saturate, &tries);
     assert!(lightest_broken(&tries, &of_sweep).is_none(), "the second try passed");
-    assert!(of_sweep.limits[0].passed && is_refuted(&tries, &of_sweep, &tries[0]));
+    assert!(of_sweep.limits[0].passed() && is_refuted(&tries, &of_sweep, &tries[0]));
     assert!(!is_refuted(&tries, &of_sweep, &tries[1]), "it broke nothing");
     assert!(!is_refuted(&tries[..1], &of_sweep, &tries[0]), "it was asked once");
 }
