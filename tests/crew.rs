@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::throng::{Server, run, throng};
-use crate::support::timed;
+use crate::support::{free_address, timed};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 
@@ -46,6 +46,35 @@ fn broadcasts_reach_everybody_once() {
         assert_eq!(step["completion"]["count"], 60, "{spread}");
         assert_eq!(step["rtt"]["count"], 60, "{spread}");
         assert_eq!(step["agents"].as_u64(), processes.parse().ok(), "{spread}");
+    }
+}
+
+#[test]
+fn copies_come_once_at_two_addresses() {
+    let at_two = |flags: &[&str]| {
+        let other = free_address().to_string();
+        let server = Server::start(&[&["--listen", &other], flags].concat());
+        (server, other)
+    };
+    let (processes, threads) = (at_two(&["--processes", "2", "--threads", "2"]), at_two(&["--threads", "2"]));
+    // A session of plain requests belongs to one process, which only a balancer could know.
+    let cases = [
+        (&processes, "ws", "/ws", "--protocol json"),
+        (&processes, "ws", "/ws", "--protocol binary"),
+        (&processes, "ws", "/cable", "--protocol actioncable"),
+        (&processes, "ws", "/socket/websocket", "--protocol phoenix"),
+        (&processes, "ws", "/sockjs", "--protocol sockjs"),
+        (&threads, "http", "/sockjs", "--protocol sockjs --transport xhr-streaming"),
+        (&processes, "ws", "/socket.io/", "--protocol socketio"),
+        (&threads, "http", "/socket.io/", "--protocol socketio --transport polling"),
+    ];
+    for ((server, other), scheme, path, protocol) in cases {
+        let mut flags = vec!["--also", other, "--clients", "12", "-c", "6", "-s", "60"];
+        flags.extend(["--drain-timeout", "10s", "--connect-timeout", "10s"]);
+        flags.extend(protocol.split_ascii_whitespace());
+        let step = step(&format!("{scheme}://{}{path}", server.address), "broadcast", &flags);
+        let counts = ["sent", "expected", "received", "missing", "duplicate", "reordered"];
+        assert_eq!(counts.map(|name| count(&step, name)), [60, 720, 720, 0, 0, 0], "{protocol}");
     }
 }
 

@@ -16,7 +16,6 @@ mod bounds;
 mod bus;
 mod calibrate;
 mod ci;
-mod cluster;
 mod collector;
 mod command_line;
 mod community_pages;

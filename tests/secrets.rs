@@ -236,12 +236,6 @@ fn mistakes_are_told_without_the_secrets_in_them() {
         ],
         vec!["fleet".into(), "list".into(), "--nats".into(), with("nats://me:", &format!("@{closed}"))],
         vec!["agent".into(), "--nats".into(), with("nats://me:", &format!("@{closed}"))],
-        vec![
-            "serve".into(),
-            "--port=0".into(),
-            "--cluster".into(),
-            with("nats://me:", &format!("@{closed}")),
-        ],
     ] {
         let outcome = run(throng([]).args(&arguments), RUN_MAX);
         assert!(matches!(outcome.code, Some(1 | 2 | 6)), "{arguments:?}: {outcome}");

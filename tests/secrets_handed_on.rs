@@ -73,12 +73,10 @@ fn listeners_at_the_bus_hear_no_secret() {
 }
 
 #[test]
-fn child_processes_know_no_cluster_credentials() {
-    let marker = "marker-cluster-d41f";
-    let Some(bus) = Bus::start() else { return };
-    let url = bus.url.replace("nats://", &format!("nats://me:{marker}@"));
+fn child_processes_show_no_signing_secret() {
+    let marker = "marker-signing-d41f";
     let address = free_address();
-    let mut serve = throng(["serve", "--processes", "2", "--threads", "1", "--cluster", &url]);
+    let mut serve = throng(["serve", "--processes", "2", "--threads", "1", "--jwt-secret", marker]);
     let process = Process::start(serve.args(["--listen", &address.to_string()]));
     let spy = Spy::on(marker, process.pid());
     spy.await_children(2, "serve");

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::net::sockopt;
 
@@ -92,22 +92,6 @@ impl TestClient {
             if !self.read_more() {
                 return None;
             }
-        }
-    }
-
-    /// The next frame, if one comes within this time.
-    pub fn frame_within(&mut self, within: Duration) -> Option<(u8, Vec<u8>)> {
-        let end = Instant::now() + within;
-        let mut buffer = [0; 64 * 1024];
-        loop {
-            if let Some(frame) = take_frame(&mut self.unread) {
-                return Some(frame);
-            }
-            let left = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-            self.stream.set_read_timeout(Some(left)).unwrap();
-            let read = self.stream.read(&mut buffer);
-            self.stream.set_read_timeout(Some(ANSWER_MAX)).unwrap();
-            self.unread.extend_from_slice(&buffer[..read.ok().filter(|&length| length > 0)?]);
         }
     }
 

@@ -45,8 +45,9 @@ impl Bus {
 
     /// Ends it and starts it anew at the same address.
     pub fn restart(&mut self) {
-        self.stop();
-        self.start_again();
+        self.process.signal(Signal::TERM);
+        assert!(self.process.wait(REACTS_WITHIN).is_some(), "nats-server does not stop");
+        self.process = server_at(self.address, &self.flags);
     }
 
     /// The address it listens on.
@@ -57,17 +58,6 @@ impl Bus {
     /// Its process.
     pub fn pid(&self) -> Pid {
         self.process.pid()
-    }
-
-    /// Ends it.
-    pub fn stop(&mut self) {
-        self.process.signal(Signal::TERM);
-        assert!(self.process.wait(REACTS_WITHIN).is_some(), "nats-server does not stop");
-    }
-
-    /// Starts it anew at the same address, once it has ended.
-    pub fn start_again(&mut self) {
-        self.process = server_at(self.address, &self.flags);
     }
 
     /// The URL without whoever it lets in.

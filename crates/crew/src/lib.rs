@@ -3,8 +3,7 @@
 //! A [`Crew`] is the coordinator: it tells all workers the same [`Command`](engine::Command)s through its
 //! agents and adds up their [`Report`](engine::Report)s. An agent is this process ([`Threads`]), a child
 //! ([`Child`], whose other end is [`run_child`]), or on another machine ([`fleet`]); all carry the same
-//! messages. What else goes over NATS is here as well: servers that share broadcasts ([`cluster`]). A step
-//! is:
+//! messages. A step is:
 //!
 //! 1. `Step`: every worker connects its share; all answer `Grown`.
 //! 2. `Go` at one moment of the common clock; all answer `Loaded` when they have sent everything.
@@ -14,7 +13,6 @@
 mod agents;
 mod audience;
 mod child;
-pub mod cluster;
 mod costs;
 mod course;
 mod crew;

@@ -55,16 +55,13 @@ impl Family {
     /// Starts `processes` children, each by a command of `command`'s, and waits until all listen on
     /// `options.listen`. The command must come to [`Server::join`](crate::Server::join) with the same
     /// options; what it prints to standard output is lost. To be called from a thread that lives as long as
-    /// the family: the children end with it. `outside` has a socket for each child to share its broadcasts
-    /// with ([`Server::share_broadcasts`](crate::Server::share_broadcasts)), or none.
+    /// the family: the children end with it.
     pub fn start(
         options: &Options,
         processes: usize,
-        outside: Vec<Socket>,
         mut command: impl FnMut() -> Command,
     ) -> io::Result<Family> {
         assert!(processes > 0, "a family needs a member");
-        assert!(outside.is_empty() || outside.len() == processes, "a socket for each, or none");
         let reservations: Vec<_> = options.listen.iter().map(reserve_inet).collect::<io::Result<_>>()?;
         let local_addrs: Vec<Addr> = options
             .listen
@@ -80,9 +77,7 @@ impl Family {
             _reservations: reservations.into_iter().flatten().collect(),
             unix: listen_unix(options)?,
         };
-        let mut outside = outside.into_iter();
-        for (number, mut peers) in full_mesh(processes)?.into_iter().enumerate() {
-            peers.extend(outside.next());
+        for (number, peers) in full_mesh(processes)?.into_iter().enumerate() {
             family.start_member(number, peers, command())?;
         }
         family.wait_until_ready()?;

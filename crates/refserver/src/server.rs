@@ -9,7 +9,7 @@ use std::thread;
 use net::affinity::pin_current_thread;
 use net::clock::{monotonic_ns, realtime_ns};
 use net::errors::listen_error;
-use net::socket::{Addr, Listener, Socket, listen, reserve};
+use net::socket::{Addr, Listener, listen, reserve};
 
 use crate::board::SharedStats;
 use crate::family::Sibling;
@@ -29,8 +29,6 @@ pub struct Server {
     /// The listeners of each worker.
     listeners: Vec<Vec<Arc<Listener>>>,
     sibling: Option<Sibling>,
-    /// Sockets to processes and servers that share this server's broadcasts.
-    peers: Vec<Socket>,
 }
 
 impl Server {
@@ -49,7 +47,7 @@ impl Server {
         Server::new(options, listeners, Some(sibling))
     }
 
-    fn new(options: Options, bound: Vec<Bound>, mut sibling: Option<Sibling>) -> io::Result<Server> {
+    fn new(options: Options, bound: Vec<Bound>, sibling: Option<Sibling>) -> io::Result<Server> {
         let local_addrs =
             bound.iter().map(|listeners| listeners[0].local_addr()).collect::<io::Result<_>>()?;
         let mut listeners = vec![Vec::new(); options.threads];
@@ -58,15 +56,7 @@ impl Server {
                 of_worker.push(listener);
             }
         }
-        let peers = sibling.as_mut().map(|sibling| std::mem::take(&mut sibling.peers)).unwrap_or_default();
-        Ok(Server { options, local_addrs, listeners, sibling, peers })
-    }
-
-    /// Shares broadcasts with the other end of a socket: broadcasts of this server go there, and what comes
-    /// from there goes to the clients here. Each broadcast is a length of four bytes, little-endian, and that
-    /// many bytes, which must be carried unchanged.
-    pub fn share_broadcasts(&mut self, peer: Socket) {
-        self.peers.push(peer);
+        Ok(Server { options, local_addrs, listeners, sibling })
     }
 
     /// The addresses in the order of the options, with the ports that the kernel chose.
@@ -81,7 +71,8 @@ impl Server {
         let options = Arc::new(self.options);
         let (inboxes, outboxes): (Vec<_>, Vec<_>) =
             (0..options.threads).map(|_| mailbox()).collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
-        let mut peers = self.peers;
+        let mut peers =
+            self.sibling.as_mut().map(|sibling| std::mem::take(&mut sibling.peers)).unwrap_or_default();
         let shared = |faults| Arc::new(faults::Shared::new(faults, monotonic_ns()));
         let faults = options.faults.clone().map(shared);
         let held = Held::new(options.backlog_total_bytes_max);

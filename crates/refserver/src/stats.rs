@@ -30,8 +30,6 @@ pub struct Stats {
     pub idle_closed: u64,
     /// Broadcasts that another worker or process did not take because its queue was full.
     pub handovers_dropped: u64,
-    /// Broadcasts from other processes or servers that were malformed.
-    pub handovers_refused: u64,
     /// Failures by kind: the names of [`wire::Failure::name`] and [`net::errors::ErrorKind::name`],
     /// `handshake_timeout`, and `unsent` for last bytes that a peer did not take.
     pub errors: BTreeMap<Cow<'static, str>, u64>,
@@ -87,7 +85,7 @@ impl Stats {
         self.clone().counters().map(|(name, count)| (name, *count)).into()
     }
 
-    fn counters(&mut self) -> [(&'static str, &mut u64); 12] {
+    fn counters(&mut self) -> [(&'static str, &mut u64); 11] {
         [
             ("connections", &mut self.connections),
             ("upgrades", &mut self.upgrades),
@@ -100,7 +98,6 @@ impl Stats {
             ("crowded_out", &mut self.crowded_out),
             ("idle_closed", &mut self.idle_closed),
             ("handovers_dropped", &mut self.handovers_dropped),
-            ("handovers_refused", &mut self.handovers_refused),
         ]
     }
 }
@@ -131,7 +128,7 @@ mod tests {
     fn lines_say_the_same() {
         let lines = sample().to_lines();
         assert_eq!(Stats::from_lines(&lines), Some(sample()));
-        assert_eq!(lines.lines().count(), 12 + 2 + 1);
+        assert_eq!(lines.lines().count(), 11 + 2 + 1);
         assert_eq!(Stats::from_lines("copies x\n"), None);
         assert_eq!(Stats::from_lines("unheard_of 1\n"), None);
     }

@@ -76,7 +76,7 @@ pub(crate) struct Worker {
     number: usize,
     others: Vec<Outbox>,
     mesh: Mesh,
-    /// Broadcasts of other processes and servers that are delivered in this turn.
+    /// Broadcasts of other processes that are delivered in this turn.
     arrived: Vec<RoomBatch>,
     stats: Stats,
     /// Bytes held by clients that are behind.
@@ -108,7 +108,7 @@ pub(crate) struct WorkerContext {
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) inbox: Inbox,
     pub(crate) others: Vec<Outbox>,
-    /// Sockets to other processes and servers; only the first worker has any.
+    /// Sockets to other processes; only the first worker has any.
     pub(crate) peers: Vec<Socket>,
     pub(crate) faults: Option<Arc<faults::Shared>>,
     pub(crate) held: Held,
@@ -280,7 +280,7 @@ impl Worker {
             token if token < TOKEN_PEERS => self.accept((token - TOKEN_LISTENERS) as usize)?,
             _ => {
                 let (input, arrived) = (&mut self.buffers.input, &mut self.arrived);
-                self.stats.handovers_refused += self.mesh.handle_event(event, &self.poller, input, arrived);
+                self.mesh.handle_event(event, &self.poller, input, arrived);
             }
         }
         Ok(())

@@ -64,7 +64,7 @@ fn command(socket: &str) -> Command {
 fn with_family(stop: &StopFlag, test: impl FnOnce(&Addr, &str)) -> std::io::Result<Stats> {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("s").to_str().unwrap().to_owned();
-    let family = Family::start(&options(&socket), 3, Vec::new(), || command(&socket)).unwrap();
+    let family = Family::start(&options(&socket), 3, || command(&socket)).unwrap();
     test(&family.local_addrs()[0].clone(), &socket);
     family.run(stop)
 }
@@ -139,8 +139,7 @@ fn children_that_do_not_come_up_are_an_error() {
         command.env(FAIL, "1").stderr(std::process::Stdio::null());
         command
     };
-    let error =
-        Family::start(&options(&socket), 2, Vec::new(), &mut failing).err().expect("they cannot come up");
+    let error = Family::start(&options(&socket), 2, &mut failing).err().expect("they cannot come up");
     assert!(error.to_string().contains("exit status: 101"), "{error}");
 }
 

@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use crate::http::cookies::Cookies;
 use crate::http::request::Request;
 use crate::io::{Io, Sending, StreamId};
-use crate::json;
 use crate::link::{HttpLink, Link, ServerLink};
 use crate::opening::Socket;
 use crate::options::{BadOption, Options};
@@ -119,28 +118,10 @@ pub(crate) trait Protocol {
         None
     }
 
-    /// Number of binary messages that belong to a text and follow it, where another server has encoded it for
-    /// the members of a room; `None` if members would close their connections over it. Members ignore other
-    /// binary messages where [`takes_binary`](Self::takes_binary) says so.
-    fn attachments(_room: Room, text: &[u8]) -> Option<u32> {
-        json::object(text, |_, _| {}).map(|()| 0)
-    }
-
-    /// Returns whether the members of a room take a binary message that belongs to no text.
-    fn takes_binary() -> bool {
-        true
-    }
-
     /// Tells everyone in the room what is published there, in every way in which this protocol's members are
     /// told something.
     fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
         Self::Server::publish(cfg, now_ns, publication, on);
-    }
-
-    /// Number of messages that another server has encoded for sessions over plain requests; `None` if
-    /// sessions could not hand them on.
-    fn messages_for_sessions(_encoded: &[u8]) -> Option<u32> {
-        None
     }
 }
 

@@ -80,7 +80,6 @@ pub use login::{BadFind, check as check_find, name_in_page};
 pub use options::{BadOption, Carrier, Options, Payload};
 pub use outgoing::Outgoing;
 pub use people::People;
-pub use registry::relayed::can_carry;
 pub use registry::sessions::{Answer, Session, SessionRequest, SessionSignal};
 pub use request::is_sendable;
 pub use resumption::{Place, Resumption};

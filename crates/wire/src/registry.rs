@@ -2,7 +2,6 @@
 //! is made of the one table in [`protocols`].
 
 pub(crate) mod clients;
-pub(crate) mod relayed;
 pub(crate) mod requesting;
 pub(crate) mod servers;
 pub(crate) mod sessions;

@@ -9,9 +9,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
-use crew::cluster::{Cluster, Lost};
 use net::affinity;
-use net::socket::{Addr, Socket};
+use net::socket::Addr;
 use net::tls::ServerTls;
 use refserver::faults::Faults;
 use refserver::{Family, Options, Server, Sibling, SlowPolicy, Stats, StopFlag};
@@ -22,7 +21,6 @@ use crate::exit::{Exit, Failure};
 use crate::flags::compression::Compression;
 use crate::flags::dialect_args::ServeDialectArgs;
 use crate::flags::fault;
-use crate::flags::fleet_args::NatsArgs;
 use crate::history;
 use crate::processes::{self, SERVER_PROCESSES_MAX};
 use crate::secrets::{self, given};
@@ -114,14 +112,6 @@ pub(crate) struct Serve {
     /// Misbehave in these ways on purpose, e.g. drop=1/1000,delay=5ms,stall=1s/100s; see below
     #[arg(long, value_name = "FAULTS", value_parser = fault::parse)]
     fault: Option<Faults>,
-    /// Share broadcasts with the other servers that do so over this NATS, e.g. nats://10.0.0.1:4222 (throng docs fleet)
-    #[arg(long, value_name = "URL", value_parser = given::whole_url, help_heading = "Fleet")]
-    cluster: Option<Secret>,
-    /// Share only with servers that have the same name
-    #[arg(long, value_name = "NAME", default_value = "default", requires = "cluster", value_parser = crew::fleet::name, help_heading = "Fleet")]
-    cluster_name: String,
-    #[command(flatten)]
-    access: NatsArgs,
     /// Print nothing
     #[arg(short, long)]
     quiet: bool,
@@ -144,7 +134,7 @@ impl Serve {
         let options = self.options()?;
         let stop = StopFlag::on_signals().map_err(|error| Failure::without_signals(&error))?;
         let going_on = |error| Failure::could_not("serve", "go on serving", error);
-        // A child: the cluster, the announcement and the report are its parent's.
+        // A child: the announcement and the report are its parent's.
         if let Some(sibling) =
             Sibling::from_env().map_err(|e| Failure::could_not("join_processes", "join the others", e))?
         {
@@ -152,37 +142,21 @@ impl Serve {
             server.run(&stop).map_err(going_on)?;
             return Ok(Exit::Fine);
         }
-        let (cluster, outside) = self.join_cluster()?;
         let stats = if self.processes > 1 {
-            let family = Family::start(&options, self.processes.into(), outside, || self.again());
+            let family = Family::start(&options, self.processes.into(), || self.again());
             let family = family.map_err(cannot_listen)?;
             self.announce(family.local_addrs());
             family.run(&stop).map_err(going_on)?
         } else {
-            let mut server = Server::bind(options).map_err(cannot_listen)?;
-            for peer in outside {
-                server.share_broadcasts(peer);
-            }
+            let server = Server::bind(options).map_err(cannot_listen)?;
             // Only now, so that a program that waits for this line can connect.
             self.announce(server.local_addrs());
             server.run(&stop).map_err(going_on)?
         };
-        let lost = cluster.map(Cluster::leave).unwrap_or_default();
         if !self.quiet {
-            report(&stats, &lost);
+            report(&stats);
         }
         Ok(Exit::Fine)
-    }
-
-    /// Our end of the cluster, and a socket to it for each process; nothing without `--cluster`.
-    fn join_cluster(&self) -> Result<(Option<Cluster>, Vec<Socket>), Failure> {
-        let Some(url) = &self.cluster else { return Ok((None, Vec::new())) };
-        let say = |line: &str| stderr::line(format_args!("throng: {line}"));
-        let nats = self.access.at("--cluster", url)?;
-        let joined = Cluster::join(&nats, &self.cluster_name, self.processes.into(), say);
-        let (cluster, sockets) =
-            joined.map_err(|error| Failure::could_not("join_cluster", "join the cluster", error))?;
-        Ok((Some(cluster), sockets))
     }
 
     fn announce(&self, addrs: &[Addr]) {
@@ -194,9 +168,10 @@ impl Serve {
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        let is_shared = self.threads.is_some_and(|n| n > 1) || self.processes > 1 || self.cluster.is_some();
+        let is_shared = self.threads.is_some_and(|n| n > 1) || self.processes > 1;
         if self.history.is_some() && is_shared {
-            let problem = "is one thread's own, for its order to be everybody's: leave out --threads, --processes and --cluster";
+            let problem =
+                "is one thread's own, for its order to be everybody's: leave out --threads and --processes";
             return Err(Failure::usage("--history", problem));
         }
         if self.history.is_none() && self.fault.as_ref().is_some_and(Faults::are_of_replays) {
@@ -248,8 +223,7 @@ impl Serve {
     }
 
     /// The command of this process again, for a child: the environment gives the child its part, and the
-    /// secret, which a command line would show to all users. Children take no part in the cluster, and do not
-    /// get its credentials.
+    /// secret, which a command line would show to all users.
     fn again(&self) -> Command {
         // The program's own path, as PATH may find another version by its name.
         let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
@@ -308,7 +282,7 @@ fn cannot_listen(error: io::Error) -> Failure {
     Failure::could_not("listen", "listen", error)
 }
 
-fn report(stats: &Stats, lost: &Lost) {
+fn report(stats: &Stats) {
     say(format_args!(
         "served {} connections, {} echoes, {} broadcasts ({} copies), {} requests",
         stats.connections, stats.echoes, stats.broadcasts, stats.copies, stats.requests
@@ -330,12 +304,6 @@ fn report(stats: &Stats, lost: &Lost) {
         say(format_args!(
             "broadcasts not handed over, the others being too far behind: {}",
             stats.handovers_dropped
-        ));
-    }
-    if *lost != Lost::default() || stats.handovers_refused > 0 {
-        say(format_args!(
-            "cluster, batches of broadcasts: {} not sent, {} not received, {} not taken here, {} made no sense",
-            lost.unsent, lost.unheard, lost.undelivered, stats.handovers_refused
         ));
     }
     for (kind, count) in &stats.errors {

@@ -27,7 +27,7 @@ mod access;
 mod agent;
 mod agent_link;
 mod backlog;
-pub(crate) mod bus;
+mod bus;
 mod coordinator;
 mod envelope;
 mod error;

@@ -5,7 +5,7 @@ pub mod reader;
 mod writer;
 
 pub use reader::{Reader, StreamEvent};
-pub(crate) use writer::{whole_events, write_event};
+pub(crate) use writer::write_event;
 
 /// The media type (HTML §9.2.5).
 pub(crate) const MEDIA_TYPE: &str = "text/event-stream";

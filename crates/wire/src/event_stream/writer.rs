@@ -18,21 +18,6 @@ fn write_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.push(b'\n');
 }
 
-/// Counts the events in these bytes; `None` if they are not whole events as [`write_event`] writes them.
-pub(crate) fn whole_events(bytes: &[u8]) -> Option<u32> {
-    let (mut events, mut lines) = (0, 0);
-    simdutf8::basic::from_utf8(bytes).ok()?;
-    for line in bytes.strip_suffix(b"\n")?.split(|&byte| byte == b'\n') {
-        match line {
-            b"" if lines > 0 => (events, lines) = (events + 1, 0),
-            _ if line.starts_with(b"data: ") => lines += 1,
-            _ if lines == 0 && line.starts_with(b"id: ") => {}
-            _ => return None,
-        }
-    }
-    (lines == 0).then_some(events)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,31 +40,18 @@ mod tests {
         let expected: Vec<_> =
             ids.iter().zip(events).map(|(id, (_, data))| [id.to_vec(), data.to_vec()]).collect();
         assert_eq!(read, expected);
-        assert_eq!(whole_events(&out), Some(4));
     }
 
     #[test]
     fn a_line_end_in_data_begins_a_line() {
-        for data in [&b"a\rb"[..], b"a\nb", b"a\r\ndata: b"] {
-            let mut out = Vec::new();
-            write_event(&mut out, b"", data);
-            assert_eq!(whole_events(&out), Some(1), "{}", out.escape_ascii());
-        }
-    }
-
-    #[test]
-    fn other_bytes_are_no_events() {
-        for bytes in [
-            &b""[..],
-            b"\n",
-            b"data: x",
-            b"data: x\n",
-            b"retry: 1\n\n",
-            b"data: \xff\n\n",
-            b"data: x\nid: 1\n\n",
-            b"\n\n",
+        for (data, lines) in [
+            ("a\rb", "data: a\ndata: b\n\n"),
+            ("a\nb", "data: a\ndata: b\n\n"),
+            ("a\r\ndata: b", "data: a\ndata: \ndata: data: b\n\n"),
         ] {
-            assert_eq!(whole_events(bytes), None, "{}", bytes.escape_ascii());
+            let mut out = Vec::new();
+            write_event(&mut out, b"", data.as_bytes());
+            assert_eq!(out, lines.as_bytes(), "{data:?}");
         }
     }
 }

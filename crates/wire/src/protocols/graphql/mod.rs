@@ -32,7 +32,6 @@ use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::json;
 use crate::options::{BadOption, Options};
-use crate::room::Room;
 use crate::template::{Piece, Template};
 
 /// GraphQL over WebSocket.
@@ -80,14 +79,5 @@ impl Protocol for Graphql {
             .iter()
             .find_map(|message_template| message_template.text.bytes_behind_id())
             .unwrap_or(0);
-    }
-
-    /// A broadcast is any one JSON value, for each member to put into a text of its own.
-    fn attachments(_room: Room, payload: &[u8]) -> Option<u32> {
-        json::is_value(payload).then_some(0)
-    }
-
-    fn takes_binary() -> bool {
-        false
     }
 }

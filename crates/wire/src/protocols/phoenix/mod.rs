@@ -35,9 +35,7 @@ use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
-use crate::json;
 use crate::options::{BadOption, Options};
-use crate::room::Room;
 
 /// Phoenix channels.
 pub(crate) struct Phoenix;
@@ -80,9 +78,5 @@ impl Protocol for Phoenix {
 
     fn names_kept(parts: &Parts) -> bool {
         parts.names_kept()
-    }
-
-    fn attachments(_room: Room, text: &[u8]) -> Option<u32> {
-        json::array(text, |_| {}).or_else(|| json::object(text, |_, _| {})).map(|()| 0)
     }
 }

@@ -14,9 +14,7 @@ use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
-use crate::json;
 use crate::options::{BadOption, Options};
-use crate::room::Room;
 
 /// A plain WebSocket.
 pub(crate) struct Plain;
@@ -43,13 +41,5 @@ impl Protocol for Plain {
     fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
         let &AppMessage { ref body, message_type, is_packed, kind, .. } = app_message;
         Ok(MessageTemplate { text: body.into(), message_type, is_packed, kind, ..MessageTemplate::default() })
-    }
-
-    /// The rooms of raw, json and binary are one, in which any text may come.
-    fn attachments(room: Room, text: &[u8]) -> Option<u32> {
-        match room.dialect {
-            DialectId::Json => json::object(text, |_, _| {}).map(|()| 0),
-            _ => Some(0),
-        }
     }
 }

@@ -33,7 +33,6 @@ mod payload;
 mod places;
 mod plain;
 mod recovery;
-mod relayed;
 mod request;
 mod requests;
 mod server;
@@ -62,7 +61,6 @@ use crate::facts::Facts;
 use crate::http::request::Request as HttpRequest;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
-use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
 use crate::settings::Settings;
@@ -119,17 +117,5 @@ impl Protocol for Socketio {
         io: &mut impl Io,
     ) -> Option<PlainAnswer<SessionHead<Request>>> {
         Some(plain::plain_answer(cfg, now_ns, request, io))
-    }
-
-    fn attachments(_room: Room, text: &[u8]) -> Option<u32> {
-        relayed::attachments(text)
-    }
-
-    fn takes_binary() -> bool {
-        false
-    }
-
-    fn messages_for_sessions(encoded: &[u8]) -> Option<u32> {
-        relayed::packets(encoded)
     }
 }

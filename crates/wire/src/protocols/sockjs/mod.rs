@@ -22,7 +22,6 @@ mod lines;
 mod parts;
 mod plain;
 mod receiver;
-mod relayed;
 mod request;
 mod requests;
 mod server;
@@ -45,7 +44,6 @@ use crate::facts::Facts;
 use crate::http::request::Request as HttpRequest;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
-use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
 use crate::settings::Settings;
@@ -102,17 +100,5 @@ impl Protocol for Sockjs {
         io: &mut impl Io,
     ) -> Option<PlainAnswer<SessionHead<Request>>> {
         Some(plain::plain_answer(cfg, now_ns, request, io))
-    }
-
-    fn attachments(room: Room, text: &[u8]) -> Option<u32> {
-        relayed::is_text_of(room, text).then_some(0)
-    }
-
-    fn takes_binary() -> bool {
-        false
-    }
-
-    fn messages_for_sessions(encoded: &[u8]) -> Option<u32> {
-        relayed::strings(encoded)
     }
 }

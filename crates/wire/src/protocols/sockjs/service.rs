@@ -73,7 +73,7 @@ impl ServiceRoom {
     pub(crate) fn room(self, framing: Framing) -> Room {
         let service = Room::of(DialectId::Sockjs, 0, self.service.prefix.as_bytes());
         let Room { dialect, topic } = service.within(self.room);
-        // A bit of the topic, so that processes that relay frames know their form without asking.
+        // Rooms apart: a broadcast is frames for the members of one, and bare text for the others.
         let topic = match framing {
             Framing::Framed => topic | FRAMED,
             Framing::Raw => topic & !FRAMED,
@@ -85,11 +85,6 @@ impl ServiceRoom {
     pub(crate) fn room_of_sessions(self) -> Room {
         Room::of_sessions(DialectId::Sockjs, self.service.prefix.as_bytes()).within(self.room)
     }
-}
-
-/// Returns whether the members of a room of those with a WebSocket get frames.
-pub(super) fn is_framed(room: Room) -> bool {
-    room.topic & FRAMED != 0
 }
 
 impl Service {

@@ -29,7 +29,6 @@ use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::event::{Kind, OnServerEvent};
-use crate::event_stream;
 use crate::facts::Facts;
 use crate::http::request::Request as HttpRequest;
 use crate::io::Io;
@@ -97,9 +96,5 @@ impl Protocol for Sse {
 
     fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
         server::publish(cfg, now_ns, publication, on);
-    }
-
-    fn messages_for_sessions(encoded: &[u8]) -> Option<u32> {
-        event_stream::whole_events(encoded)
     }
 }
