@@ -19,7 +19,6 @@ others=(
     "chromium|chromium-browser|google-chrome chromium"
     "nginx nginx-light"
     "prometheus prometheus"
-    "prometheus-pushgateway prometheus-pushgateway"
 )
 
 # Prints the Debian packages of the programs that are not here; each argument is a program, by any of its names, and its

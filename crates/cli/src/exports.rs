@@ -1,4 +1,4 @@
-//! Live output for other programs: JSON lines, a page for Prometheus, and what is pushed to others.
+//! Live output for other programs: JSON lines, a page for Prometheus, and what a collector gets.
 
 use std::sync::Arc;
 
@@ -13,8 +13,6 @@ mod metrics;
 mod otlp;
 mod prometheus;
 mod push;
-mod pushgateway;
-mod remote_write;
 mod stream;
 
 use measures::Measures;
@@ -29,7 +27,7 @@ pub(crate) struct Exports {
     measures: Measures,
     stream: Option<Stream>,
     metrics: Option<Metrics>,
-    pushes: Vec<Push>,
+    push: Option<Push>,
     /// The end of the last second that was told.
     told_ns: Option<u64>,
 }
@@ -38,18 +36,11 @@ impl Exports {
     /// Opens the exports that the flags ask for, so that one that cannot be opened is known before anything
     /// is measured.
     pub(crate) fn new(args: &RunArgs, run: &Run, goes_on: bool) -> Result<Self, Failure> {
-        let ways = [
-            (otlp::way(), &args.otlp),
-            (remote_write::way(), &args.remote_write),
-            (pushgateway::way(run), &args.pushgateway),
-        ];
-        let pushes =
-            ways.into_iter().filter_map(|(way, url)| url.as_deref().map(|url| Push::start(way, url)));
         Ok(Self {
             measures: Measures::new(run),
             stream: args.stream.as_deref().map(|path| Stream::open(path, run, goes_on)).transpose()?,
             metrics: args.metrics.map(Metrics::listen).transpose()?,
-            pushes: pushes.collect::<Result<_, _>>()?,
+            push: args.otlp.as_deref().map(Push::start).transpose()?,
             told_ns: None,
         })
     }
@@ -77,7 +68,7 @@ impl Exports {
         if let Some(stream) = &mut self.stream {
             stream.second(progress, second);
         }
-        for push in &self.pushes {
+        if let Some(push) = &self.push {
             push.push(&self.measures);
         }
     }
@@ -122,11 +113,11 @@ impl Exports {
         }
     }
 
-    /// Ends the exports after the run, and waits until the pushes are delivered, or `is_over`. Returns
+    /// Ends the exports after the run, and waits until what was pushed is delivered, or `is_over`. Returns
     /// whether every line of the stream, if there is one, has been read.
     pub(crate) fn finish(self, run: &Run, is_over: &dyn Fn() -> bool) -> bool {
         let is_read = self.stream.is_none_or(|stream| stream.finish(run));
-        for push in self.pushes {
+        if let Some(push) = self.push {
             push.finish(&self.measures, is_over);
         }
         is_read

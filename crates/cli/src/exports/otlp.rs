@@ -6,23 +6,11 @@ use serde_json::{Value as Json, json};
 use stats::explicit_buckets::bounds_ns;
 
 use super::measures::{Measure, Measures, Value};
-use super::push::{Moment, Way};
 
 const CUMULATIVE: u32 = 2;
 
-pub(crate) fn way() -> Way {
-    Way {
-        flag: "--otlp",
-        example: "http://127.0.0.1:4318",
-        method: "POST",
-        port: 4318,
-        path: "/v1/metrics".to_owned(),
-        fields: &[("Content-Type", "application/json")],
-        body,
-    }
-}
-
-fn body(measures: &Measures, _: Moment) -> Vec<u8> {
+/// The body of a push: the figures of this moment.
+pub(crate) fn body(measures: &Measures) -> Vec<u8> {
     request(measures, clock::realtime_ns()).to_string().into_bytes()
 }
 

@@ -1,5 +1,4 @@
-//! The figures of this moment as Prometheus has them: families of samples, and the page of them (text
-//! exposition format 0.0.4).
+//! The figures of this moment as a page for Prometheus: families of samples (text exposition format 0.0.4).
 
 use std::fmt::Write as _;
 
@@ -11,25 +10,20 @@ use super::measures::{Measure, Measures, Value};
 pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A metric.
-pub(crate) struct Family {
-    pub(crate) name: String,
+struct Family {
+    name: String,
     help: &'static str,
     kind: &'static str,
-    pub(crate) samples: Vec<Sample>,
+    samples: Vec<Sample>,
 }
 
 /// A value of one of its series.
-pub(crate) struct Sample {
+struct Sample {
     /// The suffix of the family's name.
-    pub(crate) suffix: &'static str,
-    /// Beside those that all have.
-    pub(crate) label: Option<(&'static str, String)>,
-    pub(crate) value: f64,
-}
-
-/// All figures.
-pub(crate) fn families(measures: &Measures) -> Vec<Family> {
-    measures.all().into_iter().map(family).collect()
+    suffix: &'static str,
+    /// The label beside those that all have.
+    label: Option<(&'static str, String)>,
+    value: f64,
 }
 
 fn family(measure: Measure) -> Family {
@@ -77,7 +71,7 @@ pub(crate) fn page(measures: &Measures) -> String {
     let common: Vec<String> =
         measures.labels().iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
     let mut page = String::new();
-    for Family { name, help, kind, samples } in families(measures) {
+    for Family { name, help, kind, samples } in measures.all().into_iter().map(family) {
         // Writing to a string does not fail.
         let _ = write!(page, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
         for Sample { suffix, label, value } in samples {

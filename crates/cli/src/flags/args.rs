@@ -187,12 +187,6 @@ pub(crate) struct RunArgs {
     /// Push each second's metrics to this OpenTelemetry collector (OTLP/HTTP, JSON), e.g. http://127.0.0.1:4318
     #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
     pub(crate) otlp: Option<String>,
-    /// Write each second's metrics to this Prometheus (remote write), e.g. http://127.0.0.1:9090/api/v1/write
-    #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
-    pub(crate) remote_write: Option<String>,
-    /// Put each second's metrics into this Pushgateway, which keeps the last, e.g. http://127.0.0.1:9091
-    #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
-    pub(crate) pushgateway: Option<String>,
     /// Keep the run in this store [default: $XDG_DATA_HOME/throng/runs.db]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) store: Option<PathBuf>,

@@ -6,7 +6,7 @@ use crate::finding::Note;
 use crate::run::Run;
 
 /// Flags that change nothing of what is asked of a server.
-pub const OWN_FLAGS: [&str; 33] = [
+pub const OWN_FLAGS: [&str; 31] = [
     "--allow-loss",
     "--cooldown",
     "--events",
@@ -22,9 +22,7 @@ pub const OWN_FLAGS: [&str; 33] = [
     "--otlp",
     "--out",
     "--pin",
-    "--pushgateway",
     "--quiet",
-    "--remote-write",
     "--require",
     "--resume",
     "--scrape",
