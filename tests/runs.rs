@@ -216,11 +216,14 @@ fn foreign_stores_are_left_alone() {
     newer[60..64].copy_from_slice(&99u32.to_be_bytes()); // user_version, "Database File Format" §1.3
     let mut foreign = whole.clone();
     foreign[68..72].copy_from_slice(&7u32.to_be_bytes()); // application_id
+    let mut unreleased = whole.clone();
+    unreleased[68..72].copy_from_slice(b"thrg");
     let damaged = [&whole[..4096], &vec![0xa5; whole.len() - 4096]].concat();
-    let cases: [(&[u8], &str, &str); 4] = [
+    let cases: [(&[u8], &str, &str); 5] = [
         (&[b'.'; 101], "damaged", ""),
         (&newer, "newer", " 99"),
         (&foreign, "damaged", ""),
+        (&unreleased, "unreleased", ""),
         (&damaged, "damaged", ""),
     ];
     for (bytes, reason, number) in cases {

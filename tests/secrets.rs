@@ -266,7 +266,7 @@ fn files_of_a_run_are_its_owners() {
     for file in fs::read_dir(at("out")).unwrap().flatten() {
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600, "{:?}", file.file_name());
     }
-    // As an earlier version left them.
+    // As a copy may leave them.
     fs::set_permissions(at("data/throng"), Permissions::from_mode(0o755)).unwrap();
     for file in ["data/throng/runs.db", "events.parquet", "stream.jsonl"] {
         fs::set_permissions(at(file), Permissions::from_mode(0o644)).unwrap();

@@ -53,7 +53,7 @@ pub struct Entry {
     pub bottleneck: Option<String>,
     /// How many clients the server holds, when that was searched for.
     pub capacity: Option<u64>,
-    /// The status of its RESULT; `None` if an earlier version kept it without one.
+    /// The status of its RESULT; `None` if that is one of a newer throng.
     pub outcome: Option<Status>,
     /// How many limits were broken.
     pub broken_limits: u64,
@@ -86,7 +86,7 @@ const LIST: &str = "
         shown.missing, shown.errors, (SELECT count(*) FROM steps WHERE run = id) AS steps,
         (SELECT group_concat(tag, char(10)) FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)) AS tags
     FROM runs LEFT JOIN steps AS shown
-        ON shown.run = id AND shown.step = coalesce(runs.shown_step, (SELECT max(step) FROM steps WHERE run = id))
+        ON shown.run = id AND shown.step = runs.shown_step
     WHERE (:tag IS NULL OR id IN (SELECT run FROM tags WHERE tag = :tag))
         AND (:name IS NULL OR name = :name)
         AND (:scenario IS NULL OR scenario = :scenario)
@@ -109,15 +109,11 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
     let mut percentiles = connection.prepare_cached(PERCENTILES)?;
     // One by one: each has a figure of its own.
     let with_percentiles = |(mut entry, step): (Entry, Option<i64>)| {
-        let scenario: Option<Scenario> = entry.scenario.parse().ok();
-        let Some(figure) = entry.figure.take().or(scenario.map(Scenario::main_figure)) else {
-            return Ok(entry);
-        };
+        let Some(figure) = entry.figure else { return Ok(entry) };
         let mut rows = percentiles.query(params![entry.id, step, figure.name()])?;
         if let Some(row) = rows.next()? {
             let [p50, p95, p99] = [0, 1, 2].map(|column| unsigned(row, column));
             (entry.p50_ns, entry.p95_ns, entry.p99_ns) = (Some(p50?), Some(p95?), Some(p99?));
-            entry.figure = Some(figure);
         }
         Ok(entry)
     };

@@ -42,6 +42,12 @@ pub enum StoreError {
         /// The newest schema that this version reads.
         known: u32,
     },
+    /// Kept by a throng from before the first release. It is left as it is.
+    #[error(
+        "{} was kept by a throng from before 0.1.0, which this one does not read: move it away, or pass --store with another path",
+        .0.display()
+    )]
+    Unreleased(PathBuf),
     /// There is no such store to read.
     #[error("there is no store at {} yet; the first run that is kept makes it", .0.display())]
     Absent(PathBuf),

@@ -6,17 +6,12 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// One script for each schema: the first makes schema 1 of an empty file, the next schema 2 of schema 1, …
-pub(crate) const MIGRATIONS: &[&str] = &[
-    include_str!("schema/1.sql"),
-    include_str!("schema/2.sql"),
-    include_str!("schema/3.sql"),
-    include_str!("schema/4.sql"),
-    include_str!("schema/5.sql"),
-    include_str!("schema/6.sql"),
-];
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
 
-/// `thrg`: what `file(1)` could know a store by.
-pub(crate) const APPLICATION_ID: i32 = 0x7468_7267;
+/// `thro`: what `file(1)` could know a store by.
+pub(crate) const APPLICATION_ID: i32 = 0x7468_726f;
+/// `thrg`: the stores of programs before the first release, whose schemas had numbers of their own.
+const UNRELEASED_ID: i32 = 0x7468_7267;
 
 /// Kinds of files, as far as their header and tables say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +20,8 @@ pub(crate) enum Found {
     Empty,
     /// A store with this schema, 1 or higher.
     Ours(u32),
+    /// A store from before the first release.
+    Unreleased,
     /// A database of something else.
     Foreign,
 }
@@ -35,6 +32,7 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(match u32::try_from(version) {
         Ok(version) if id == i64::from(APPLICATION_ID) && version > 0 => Found::Ours(version),
+        _ if id == i64::from(UNRELEASED_ID) => Found::Unreleased,
         // A database of another program may have these numbers as well, but it has tables.
         Ok(0) if id == 0 && tables == 0 => Found::Empty,
         _ => Found::Foreign,
@@ -106,14 +104,7 @@ mod tests {
     }
 
     /// A store as each schema left it, with one run. A schema that users have is never edited: these would not open.
-    const KEPT: &[&str] = &[
-        include_str!("schema/kept-1.sql"),
-        include_str!("schema/kept-2.sql"),
-        include_str!("schema/kept-3.sql"),
-        include_str!("schema/kept-4.sql"),
-        include_str!("schema/kept-5.sql"),
-        include_str!("schema/kept-6.sql"),
-    ];
+    const KEPT: &[&str] = &[include_str!("schema/kept-1.sql")];
 
     #[test]
     fn rows_of_earlier_versions_are_kept() {
@@ -141,11 +132,13 @@ mod tests {
 
     #[test]
     fn foreign_databases_are_known() {
-        let connection = Connection::open_in_memory().unwrap();
+        let mut connection = Connection::open_in_memory().unwrap();
         assert_eq!(look(&connection).unwrap(), Found::Empty);
         connection.execute_batch("CREATE TABLE notes (text)").unwrap();
         assert_eq!(look(&connection).unwrap(), Found::Foreign);
         connection.pragma_update(None, "user_version", 3).unwrap();
         assert_eq!(look(&connection).unwrap(), Found::Foreign);
+        connection.pragma_update(None, "application_id", UNRELEASED_ID).unwrap();
+        assert_eq!(migrate(&mut connection).unwrap(), Found::Unreleased);
     }
 }

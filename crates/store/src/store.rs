@@ -54,8 +54,8 @@ pub fn command(path: Option<&Path>, words: &[&str]) -> String {
     results::command_line(&command)
 }
 
-/// The store, what SQLite keeps beside it, and where throng keeps it if nobody has named a place. Earlier versions made
-/// them readable by all users.
+/// Takes the store, what SQLite keeps beside it, and the folder where throng keeps it if nobody has named a place, from
+/// all other users: a copy or a restored backup may be readable by all.
 fn keep_to_the_user(path: &Path) {
     for beside in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
@@ -80,13 +80,14 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
 /// Returns whether a file has the newest schema.
 ///
 /// # Errors
-/// It is something else, or of a newer schema.
+/// It is something else, of a newer schema, or from before the first release.
 fn has_newest_schema(path: &Path, found: Found) -> Result<bool, StoreError> {
     let known = MIGRATIONS.len() as u32;
     match found {
         Found::Foreign => {
             Err(StoreError::Damaged { path: path.into(), why: "a database of another program".into() })
         }
+        Found::Unreleased => Err(StoreError::Unreleased(path.into())),
         Found::Ours(found) if found > known => Err(StoreError::Newer { path: path.into(), found, known }),
         Found::Ours(found) => Ok(found == known),
         Found::Empty => Ok(false),

@@ -15,10 +15,29 @@ CREATE TABLE runs (
     capacity       INTEGER,          -- clients, when they were searched for
     broken_limits  INTEGER NOT NULL,
     trusted        INTEGER NOT NULL, -- 1: nothing speaks against the figures
-    results        TEXT NOT NULL
+    results        TEXT NOT NULL,
+    unfinished     INTEGER NOT NULL, -- 1: it was killed or interrupted, or is still under way
+    name           TEXT,
+    note           TEXT,
+    outcome        TEXT NOT NULL,    -- how its RESULT begins: PASSED, FAILED, UNCLEAR
+    p95_low_ns     INTEGER,          -- the 95% interval of the p95 of the metric and step below, where there is one
+    p95_high_ns    INTEGER,
+    shown_step     INTEGER,          -- the step in lists, from 1: the heaviest that kept its limits, or the last
+    shown_figure   TEXT,             -- the metric of it that is listed; NULL: nothing came
+    shown_at_least TEXT              -- the listed percentiles that are lower bounds, with spaces between them
 ) STRICT;
 
 CREATE INDEX runs_by_start ON runs (started_ns);
+CREATE INDEX runs_by_name ON runs (name);
+
+-- The steps of a run that has not come to its end, as they stand in its results file: until then, `runs.results` is that
+-- file without them, so that a step that has ended is written once, however many follow.
+CREATE TABLE parts (
+    run     TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    step    INTEGER NOT NULL, -- from 1
+    results TEXT NOT NULL,
+    PRIMARY KEY (run, step)
+) STRICT;
 
 CREATE TABLE steps (
     run                   TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,

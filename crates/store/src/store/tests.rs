@@ -96,7 +96,7 @@ fn unknown_scenarios_are_listed_as_kept() {
     for id in ["one", "two"] {
         store.save(&Run { id: id.into(), ..run_of(1) }).unwrap();
     }
-    let newer = "UPDATE runs SET scenario = 'dance', shown_figure = NULL WHERE id = 'one'";
+    let newer = "UPDATE runs SET scenario = 'dance', shown_figure = 'steps' WHERE id = 'one'";
     store.ask(|connection| connection.execute(newer, [])).unwrap();
     let listed = store.list(&Query::default()).unwrap();
     let listed: Vec<(&str, Option<Timed>)> =
