@@ -254,6 +254,7 @@ pub(crate) fn idle_run() -> Run {
 /// A search with everything a search can find.
 pub(crate) fn search_run() -> Run {
     let mut run = broadcast_run();
+    run.is_search = true;
     run.verdict.capacity = Some(Capacity {
         clients: 3_120,
         low: 2_890,

@@ -53,8 +53,7 @@ pub struct Run {
 impl Run {
     /// Returns whether it breaks limits to find where they break: a search, or a sweep of rates.
     pub fn is_looking(&self) -> bool {
-        // Older files tell a search by its capacity alone.
-        self.is_search || self.verdict.capacity.is_some() || self.scenario.facts().sweeps
+        self.is_search || self.scenario.facts().sweeps
     }
 }
 

@@ -338,7 +338,7 @@ mod tests {
     }
 
     fn searched(low: u64, high: u64, at_least: bool) -> Run {
-        let mut run = Run::default();
+        let mut run = Run { is_search: true, ..Run::default() };
         let (clients, confidence, contradicted_by) = (637, 0.95, None);
         let capacity = stats::Capacity { clients, low, high, confidence, at_least, contradicted_by };
         run.verdict.capacity = Some(capacity);

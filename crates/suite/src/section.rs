@@ -313,7 +313,7 @@ fn mean_of(figure: &Figure, runs: &[Run], first: &Figure) -> String {
     figure.show_bound(values.iter().sum::<f64>() / values.len() as f64, is_bound)
 }
 
-/// [`PROTOCOL_FLAG`] as older records have it.
+/// [`PROTOCOL_FLAG`] as the repository's records have it.
 const FORMER_PROTOCOL_FLAG: &str = "--dialect";
 
 /// A command line of those that measured the targets, with a word in place of the protocol where others speak another.
@@ -384,7 +384,7 @@ mod tests {
             contradicted_by: None,
         };
         let [undecided, decided] = [wide, Capacity { low: 40, high: 60, ..wide }].map(|capacity| {
-            let mut run = Run::default();
+            let mut run = Run { is_search: true, ..Run::default() };
             run.verdict.capacity = Some(capacity);
             run
         });
@@ -397,7 +397,7 @@ mod tests {
         let figure = Figure::parse("capacity", Verb::Echo).unwrap();
         let run = |at_least| {
             let (clients, low, high, confidence) = (50, 50, 50, 0.95);
-            let mut run = Run::default();
+            let mut run = Run { is_search: true, ..Run::default() };
             run.verdict.capacity =
                 Some(Capacity { clients, low, high, confidence, at_least, contradicted_by: None });
             run

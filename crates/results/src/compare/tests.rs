@@ -325,6 +325,7 @@ fn interrupted_steps_are_left_out() {
 
 fn searched(clients: u64, low: u64, high: u64, at_least: bool) -> Run {
     let mut run = echo(5.0, 5, 1);
+    run.is_search = true;
     run.verdict.capacity =
         Some(Capacity { clients, low, high, confidence: 0.95, at_least, contradicted_by: None });
     run

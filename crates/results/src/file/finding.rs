@@ -25,8 +25,8 @@ impl FileFinding {
     }
 }
 
-/// Findings of a list, each with the sentence at the same place of another. Files from before there were keys
-/// have sentences alone.
+/// Findings of a list, each with the sentence at the same place of another. Those of the repository's records
+/// are sentences alone.
 pub(super) fn told<F: Finding>(sentences: Vec<String>, keyed: Vec<FileFinding>) -> Vec<F> {
     let mut keyed = keyed.into_iter();
     let read = |sentence: String| match keyed.next() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stats::LatencyParts;
 
 use super::mirror::{mirror, ms_from_ns, ns_from_ms, rounded, seconds};
-use crate::spent::{TAIL_QUANTILE, TimeSpent};
+use crate::spent::TimeSpent;
 use crate::step::Step;
 use crate::verdict::{Owner, Owners};
 
@@ -42,7 +42,6 @@ pub(super) struct FileAccount {
     #[serde(skip_serializing_if = "Option::is_none")]
     outstanding_percent: Option<f64>,
     tail_from_ms: f64,
-    #[serde(default = "usual_quantile")]
     tail_quantile: f64,
     all: FilePart,
     tail: FilePart,
@@ -65,11 +64,6 @@ impl FileAccount {
             tail: part(&spent.tail, Owners::of_tail(step)),
         })
     }
-}
-
-/// The quantile of files in which limits did not choose it.
-fn usual_quantile() -> f64 {
-    TAIL_QUANTILE
 }
 
 impl From<FileAccount> for TimeSpent {

@@ -15,12 +15,10 @@ use super::resources::{FileGenerator, FileMachine, FileServer};
 use super::spent::FileAccount;
 use crate::absences::{Absences, Ages};
 use crate::conclusion;
-use crate::limit::Limit;
 use crate::rates::Rates;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
 use crate::spent::TimeSpent;
-use crate::standing;
 use crate::step::{FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
@@ -46,11 +44,8 @@ mirror!(FileAbsences of Absences {
     not_back: u64,
     due: u64,
     recovered: u64,
-    #[serde(default)]
     due_squares: u64,
-    #[serde(default)]
     recovered_squares: u64,
-    #[serde(default)]
     due_by_recovered: u64,
     ; optional
     #[serde(rename = "up_to_s", with = "optional_seconds")]
@@ -204,8 +199,7 @@ pub(super) struct FileStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     machine: Option<FileMachine>,
     limits: Vec<FileLimit>,
-    /// Files from before there were standing limits have none; [`FileStep::into_memory`] makes them.
-    standing: Option<Vec<FileLimit>>,
+    standing: Vec<FileLimit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<FileLimit>,
     #[serde(flatten)]
@@ -247,7 +241,7 @@ impl From<&Step> for FileStep {
             generator: step.generator.as_ref().map(FileGenerator::from),
             machine: step.machine.as_ref().map(FileMachine::from),
             limits: step.limits.iter().map(FileLimit::from).collect(),
-            standing: Some(step.standing.iter().map(FileLimit::from).collect()),
+            standing: step.standing.iter().map(FileLimit::from).collect(),
             stop: step.stop.as_ref().map(FileLimit::from),
             bottleneck: FileBottleneck::of(step.bottleneck.as_ref()),
             marks: step.caveats.iter().map(ToString::to_string).collect(),
@@ -289,7 +283,7 @@ impl From<FileStep> for Step {
             connecting: file.connecting.into_iter().map(Second::from).collect(),
             series: file.series.into_iter().map(Second::from).collect(),
             limits: file.limits.into_iter().map(Into::into).collect(),
-            standing: file.standing.into_iter().flatten().map(Into::into).collect(),
+            standing: file.standing.into_iter().map(Into::into).collect(),
             stop: file.stop.map(Into::into),
             bottleneck: file.bottleneck.into_memory(),
             caveats: told(file.marks, file.caveats),
@@ -307,16 +301,9 @@ impl FileStep {
 
     /// The step of a run of `scenario`.
     pub(super) fn into_memory(self, scenario: Scenario) -> Step {
-        // A file of this version has the list, if only an empty one.
-        let has_standing = self.standing.is_some();
         let mut step = Step::from(self);
         for outcome in step.limits.iter_mut().chain(&mut step.standing).chain(&mut step.stop) {
             outcome.of.settle(scenario);
-        }
-        if !has_standing {
-            let asked: Vec<Limit> =
-                step.limits.iter().filter_map(|asked| asked.of.limit().cloned()).collect();
-            step.standing = standing::check(&standing::limits(scenario, &asked, 0.0), &step);
         }
         step
     }

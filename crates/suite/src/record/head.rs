@@ -28,8 +28,7 @@ pub struct Head {
     pub scale: f64,
     /// Rounds that every target has.
     pub repeats: u32,
-    /// Rounds that those have at the most whose figures are not known well; of older shootouts nothing.
-    #[serde(default)]
+    /// Rounds that those have at the most whose figures are not known well.
     pub repeats_max: u32,
     /// The time in which the measurements should be over, in seconds.
     #[serde(default)]
@@ -49,10 +48,10 @@ pub struct Head {
     /// The folder with the targets, if it was named.
     #[serde(default)]
     pub targets_dir: Option<PathBuf>,
-    /// The source of the load; not known of older shootouts.
+    /// The source of the load; the repository's records do not have it.
     #[serde(default)]
     pub generator: Option<Generator>,
-    /// How many measurements a round has that every target has; not known of older shootouts.
+    /// How many measurements a round has that every target has; the repository's records do not have it.
     #[serde(default)]
     pub in_round: Option<usize>,
     /// The target agent that ran the servers, if they did not run on this machine.
@@ -76,11 +75,11 @@ pub struct Head {
 
 #[cfg(test)]
 impl Head {
-    /// The head that older shootouts kept, of three rounds.
+    /// The head of a shootout of three rounds, with what every one has.
     pub(crate) fn blank() -> Head {
         let head = serde_json::json!({
             "schema": super::SCHEMA, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3,
-            "seed": 7, "pin": null, "server_pin": null, "throng": "0.1.0", "started": "", "machine": [], "receipts": [],
+            "repeats_max": 3, "seed": 7, "pin": null, "server_pin": null, "throng": "0.1.0", "started": "", "machine": [], "receipts": [],
         });
         serde_json::from_value(head).unwrap()
     }
@@ -133,8 +132,7 @@ pub struct PreparedTarget {
     pub version: Option<String>,
     /// Why it was not measured.
     pub trouble: Option<StageFailure>,
-    /// Its description; not known of older shootouts.
-    #[serde(default)]
+    /// Its description.
     pub about: About,
 }
 

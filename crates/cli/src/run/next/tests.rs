@@ -1,5 +1,5 @@
 use results::finding::quantity::{Ns, Percent, Quantile};
-use results::{LimitOutcome, Rates, Requirement, Second, Verdict};
+use results::{LimitOutcome, Rates, Requirement, Second};
 use stats::{Capacity, Counts};
 
 use clap::CommandFactory;
@@ -310,7 +310,7 @@ fn capacity_is_confirmed_or_looked_for_further_up() {
         at_least: false,
         contradicted_by: None,
     };
-    run.verdict = Verdict { capacity: Some(found), ..run.verdict };
+    (run.is_search, run.verdict.capacity) = (true, Some(found));
     let (keys, command) = proposed(&run);
     let expected = "throng echo ws://h/ --clients 100 --duration 60s";
     assert_eq!((&keys[..], &*command), (&["confirm_capacity"][..], expected));

@@ -280,8 +280,8 @@ mod tests {
     fn time_left_is_of_whole_rounds() {
         let folder = tempfile::tempdir().unwrap();
         let head: Head = serde_json::from_value(serde_json::json!({
-            "schema": 1, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3, "seed": 7,
-            "pin": null, "server_pin": null, "throng": "", "started": "", "machine": [], "receipts": [],
+            "schema": 1, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3,
+            "repeats_max": 3, "seed": 7, "pin": null, "server_pin": null, "throng": "", "started": "", "machine": [], "receipts": [],
         }))
         .unwrap();
         let mut record = Record::create(Claim::make(folder.path()).unwrap(), head).unwrap();

@@ -19,6 +19,7 @@ fn broken(clients: u64) -> Step {
 /// Runs of which each is spoken of by another rule.
 fn examples() -> Vec<Run> {
     let mut search = run_of(Scenario::Broadcast, vec![kept(300), broken(400)]);
+    search.is_search = true;
     search.verdict.capacity = Some(Capacity {
         clients: 300,
         low: 300,

@@ -26,6 +26,7 @@ fn searches_break_limits_on_purpose() {
     fails.counts.missing = 100;
     fails.counts.received -= 100;
     let mut run = run_of(Scenario::Broadcast, vec![step(), fails.clone()]);
+    run.is_search = true;
     run.verdict.capacity = Some(capacity(350, 320, 380));
     let (how_much, breaks, outcome) = of(&run);
     assert_eq!((&*how_much, outcome), ("held.capacity; 350 clients; 95% CI 320 to 380", Outcome::Held));
@@ -33,12 +34,13 @@ fn searches_break_limits_on_purpose() {
         breaks,
         "breaks.at; 400 clients; loss.missing missing=100 of=1800 what=\"copies\"; server.left_out due=1800 missing=100"
     );
-    run.verdict.capacity = None;
+    (run.verdict.capacity, run.is_search) = (None, false);
     assert_eq!(of(&run).2, Outcome::Broken, "a walk");
     run.is_search = true;
     let (how_much, _, outcome) = of(&run);
     assert_eq!((&*how_much, outcome), ("held.clients; 300 clients; 300 messages/s", Outcome::Held));
     let mut run = run_of(Scenario::Broadcast, vec![fails]);
+    run.is_search = true;
     run.verdict.capacity = Some(capacity(0, 0, 1));
     let (how_much, _, outcome) = of(&run);
     assert_eq!(
@@ -50,6 +52,7 @@ fn searches_break_limits_on_purpose() {
 #[test]
 fn noisy_searches_do_not_tell() {
     let mut run = run_of(Scenario::Broadcast, vec![step()]);
+    run.is_search = true;
     let wide = capacity(637, 35, 1_189);
     run.verdict.capacity = Some(wide);
     let (how_much, ..) = of(&run);
@@ -76,6 +79,7 @@ fn capacities_at_the_generators_limit_are_bounds() {
     (fails.clients, fails.usable) = (400, Some(400));
     fails.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
     let mut run = run_of(Scenario::Broadcast, vec![step(), fails]);
+    run.is_search = true;
     run.steps[1].stop =
         Some(LimitOutcome { status: LimitStatus::Broken, ..run.steps[0].standing[0].clone() });
     run.verdict = verdict::conclude(run.scenario, &run.steps);
@@ -128,6 +132,7 @@ fn rates_at_the_generators_limit_are_bounds() {
 #[test]
 fn overruled_steps_are_not_the_breaking_point() {
     let mut run = run_of_levels(Scenario::Broadcast, &[(200, false), (200, true), (200, true), (250, false)]);
+    run.is_search = true;
     let full = Cause::MachineFull { idle: Percent(0.0), others: None, programs: None };
     run.steps[0].bottleneck = Some(Found::from(full));
     run.verdict.capacity = Some(capacity(225, 200, 250));
@@ -142,12 +147,14 @@ fn overruled_steps_are_not_the_breaking_point() {
 #[test]
 fn lost_agents_bound_no_capacity() {
     let mut run = run_of_levels(Scenario::Echo, &[(300, true), (600, true)]);
+    run.is_search = true;
     run.verdict.capacity = Some(Capacity { at_least: true, ..capacity(600, 600, 600) });
     assert_eq!(of(&run).0, "held.at_least; 600 clients");
     run.steps[1].fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
     assert!(of(&run).0.starts_with("held.clients; 300 clients; "), "{}", of(&run).0);
     assert_eq!(of(&run).1, "breaks.not_found; generator.lost_agents lost=1 of=1");
     let mut run = run_of_levels(Scenario::Echo, &[(300, true), (600, true), (700, false)]);
+    run.is_search = true;
     run.verdict.capacity = Some(capacity(650, 600, 700));
     assert!(of(&run).0.starts_with("held.capacity; 650 clients; "), "{}", of(&run).0);
     run.steps[1].fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
@@ -157,6 +164,7 @@ fn lost_agents_bound_no_capacity() {
 #[test]
 fn steps_beyond_a_capacity_stand_for_none() {
     let mut run = run_of_levels(Scenario::Broadcast, &[(200, true), (250, true), (250, false)]);
+    run.is_search = true;
     run.steps[1].figures.rtt.record_n_ns(2 * S, 1_800);
     run.verdict.capacity = Some(capacity(225, 200, 250));
     assert_eq!((shown(&run), conclude(&run).noticed), (0, None));
