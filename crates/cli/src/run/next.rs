@@ -1,20 +1,20 @@
 //! The command to type next, chosen by what happened: the run's own command line with a flag more, or another
 //! value.
 
-use std::sync::OnceLock;
-
-use clap::{Arg, Command};
 use report::Suggestion;
 use results::conclusion::{self, Conclusion, Status, heaviest_kept};
 use results::finding::{Cause, Caveat, Loss};
 use results::scenario::Due;
-use results::{Bottleneck, Rates, Run, Scenario, Step, command_line, units};
+use results::{Bottleneck, Rates, Run, Scenario, Step, command_line};
 use stats::error_kind;
 
-use crate::processes;
+mod failure;
+mod line;
 
-/// The program's command line, whose flags and verbs are proposed.
-static GRAMMAR: OnceLock<fn() -> Command> = OnceLock::new();
+use failure::{cause, failed, is_sender_left_out, losses};
+pub(crate) use line::begin;
+use line::{Line, Next, SECOND_NS, is_taken};
+
 /// Suggestions that are printed; with more, none is the next.
 const SHOWN_MAX: usize = 2;
 /// A duration long enough for the kernel's ticks of CPU time, and for a reader to believe it.
@@ -25,7 +25,6 @@ const CONFIRMED_FOR_NS: u64 = 60 * SECOND_NS;
 const DRAIN_TIMEOUT_NS: u64 = 60 * SECOND_NS;
 /// A wait for a client that a slow server keeps, at least.
 const CONNECT_TIMEOUT_NS: u64 = 10 * SECOND_NS;
-const SECOND_NS: u64 = 1_000_000_000;
 /// The longest duration that is proposed to get enough samples.
 const DURATION_S_MAX: f64 = 600.0;
 /// Samples from which the time for more can be told: two that were late would ask for minutes.
@@ -34,17 +33,6 @@ const SAMPLES_MIN: u64 = 20;
 const CLIENTS_MAX: u64 = 10_000;
 /// The share of what a closed loop reached that an open one can be expected to hold.
 const HELD_SHARE: f64 = 0.8;
-
-/// A next step for the user, and the way to take it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Next {
-    /// The stable name of the step.
-    key: &'static str,
-    /// The purpose of the step: `find the limit`.
-    what: String,
-    /// The words to type, where a command does it.
-    words: Option<Vec<String>>,
-}
 
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
@@ -72,11 +60,6 @@ const RULES: [Rule; 20] = [
     hold_rate,
 ];
 
-/// Names the program's command line, once.
-pub(crate) fn begin(grammar: fn() -> Command) {
-    GRAMMAR.get_or_init(|| grammar);
-}
-
 /// The suggestions below NEXT: an action each, and a command for it. Only commands that the command line
 /// takes are proposed.
 pub(crate) fn lines(run: &Run) -> Vec<Suggestion> {
@@ -102,165 +85,6 @@ fn chosen(run: &Run) -> Vec<Next> {
     }
     chosen.truncate(SHOWN_MAX);
     chosen
-}
-
-/// Returns whether the command line takes these words. Flags may exclude each other in ways that no rule
-/// knows: a proposal that is refused is worse than none.
-fn is_taken(words: &Vec<String>) -> bool {
-    GRAMMAR.get().is_some_and(|grammar| grammar().try_get_matches_from(words).is_ok())
-}
-
-/// The run's command line, to be changed by the names that its verb's flags have.
-struct Line {
-    verb: Command,
-    words: Vec<String>,
-}
-
-impl Line {
-    /// The run's command line; `None` where a secret is not written out, because the command would not work
-    /// as printed.
-    fn of(run: &Run) -> Option<Line> {
-        let line = Line::given_to(run).filter(|line| !line.words.iter().any(|word| word.contains("***")))?;
-        // Without it, any other load would miss the senders' copies again. A file says it itself: beside its
-        // [say.NAME] the flag is refused.
-        if is_sender_left_out(run) && !line.is_of_file() && line.flag("to").is_some() {
-            line.with("to", "others")
-        } else {
-            Some(line)
-        }
-    }
-
-    /// The run's command line, as it was given.
-    fn given_to(run: &Run) -> Option<Line> {
-        let verb = GRAMMAR.get()?().find_subcommand(run.command.get(1)?)?.clone();
-        Some(Line { verb, words: run.command.clone() })
-    }
-
-    /// Returns whether an app file has the messages.
-    fn is_of_file(&self) -> bool {
-        // A run whose message the flags say has no file.
-        self.is_of_app() && !self.has("event") && !self.has("body")
-    }
-
-    /// Returns whether the messages are an app's own, by whatever they are said.
-    fn is_of_app(&self) -> bool {
-        self.has("app") || self.verb.get_name() == "run"
-    }
-
-    fn flag(&self, long: &str) -> Option<Arg> {
-        let is_it = |arg: &&Arg| arg.get_long() == Some(long) && !arg.is_hide_set();
-        self.verb.get_arguments().find(is_it).cloned()
-    }
-
-    /// All spellings of a flag.
-    fn names(flag: &Arg) -> Vec<String> {
-        let aliases = flag.get_all_aliases().unwrap_or_default();
-        let longs = flag.get_long().into_iter().chain(aliases).map(|long| format!("--{long}"));
-        let short_aliases = flag.get_all_short_aliases().unwrap_or_default();
-        let shorts = flag.get_short().into_iter().chain(short_aliases);
-        longs.chain(shorts.map(|short| format!("-{short}"))).collect()
-    }
-
-    /// Returns whether the user gave a flag.
-    fn has(&self, long: &str) -> bool {
-        self.flag(long).is_some_and(|flag| self.words.iter().any(|word| Line::given(&flag, word).is_some()))
-    }
-
-    /// The time that the user gave with a flag.
-    fn time_ns(&self, long: &str) -> Option<u64> {
-        let flag = self.flag(long)?;
-        let mut words = self.words.iter().enumerate();
-        let (at, value) = words.find_map(|(at, word)| Some((at, Line::given(&flag, word)?)))?;
-        units::time_ns(value.or(self.words.get(at + 1).map(String::as_str))?).ok()
-    }
-
-    /// Gives a flag a longer time than the user did, and at least this.
-    fn with_longer(self, long: &str, least_ns: u64) -> Option<Self> {
-        let longer_ns = self.time_ns(long).map_or(0, |given_ns| given_ns.saturating_mul(2)).max(least_ns);
-        self.with(long, format!("{}s", longer_ns.div_ceil(SECOND_NS)))
-    }
-
-    /// The value within a word that is this flag: `--rate=5`, `-R5`; `Some(None)` if it is the next word, or
-    /// there is none.
-    fn given<'w>(flag: &Arg, word: &'w str) -> Option<Option<&'w str>> {
-        Line::names(flag).iter().find_map(|name| {
-            let rest = word.strip_prefix(name.as_str())?;
-            let joins = !name.starts_with("--") && flag.get_action().takes_values();
-            match rest.strip_prefix('=') {
-                None if rest.is_empty() => Some(None),
-                None => joins.then_some(Some(rest)),
-                value => Some(value),
-            }
-        })
-    }
-
-    /// Takes a flag out, with its value; no matter if it is not there.
-    fn without(mut self, long: &str) -> Self {
-        let Some(flag) = self.flag(long) else { return self };
-        let takes_value = flag.get_action().takes_values();
-        let mut words = std::mem::take(&mut self.words).into_iter();
-        while let Some(word) = words.next() {
-            match Line::given(&flag, &word) {
-                None => self.words.push(word),
-                Some(None) if takes_value => drop(words.next()),
-                Some(_) => {}
-            }
-        }
-        self
-    }
-
-    /// Gives a flag this value; `None` where the verb has no such flag.
-    fn with(self, long: &str, value: impl ToString) -> Option<Self> {
-        self.flag(long)?;
-        // At the end, and never twice, which clap refuses.
-        let mut line = self.without(long);
-        line.words.extend([format!("--{long}"), value.to_string()]);
-        Some(line)
-    }
-
-    /// Adds a flag that has no value.
-    fn switched(self, long: &str) -> Option<Self> {
-        self.flag(long)?;
-        let mut line = self.without(long);
-        line.words.push(format!("--{long}"));
-        Some(line)
-    }
-
-    /// Gives the number of clients, by whichever name the verb has for them.
-    fn with_clients(self, clients: u64) -> Option<Self> {
-        let long = ["clients", "connections"].into_iter().find(|long| self.flag(long).is_some())?;
-        self.with(long, clients)
-    }
-
-    /// Leaves the number of processes to throng where one has no room for these clients: the user's was for
-    /// fewer.
-    fn with_room_for(self, clients: u64) -> Self {
-        if self.needs_processes(clients) { self.without("processes") } else { self }
-    }
-
-    /// Returns whether one process has no room for the connections of these clients: of one that may fall
-    /// silent, the old one stays beside the new one.
-    fn needs_processes(&self, clients: u64) -> bool {
-        let links = if self.has("flap") { 2 } else { 1 };
-        processes::clients_of_one_process().is_ok_and(|most| clients.saturating_mul(links) > most)
-    }
-
-    fn to(self, key: &'static str, what: impl Into<String>) -> Next {
-        Next { key, what: what.into(), words: Some(self.words) }
-    }
-}
-
-/// The step whose failure the run is about.
-fn failed(run: &Run) -> Option<&Step> {
-    results::verdict::lightest_broken(&run.steps, &run.verdict)
-}
-
-fn losses(run: &Run) -> Vec<Loss> {
-    failed(run).map(|step| conclusion::failings(run.scenario, step)).unwrap_or_default()
-}
-
-fn cause(run: &Run) -> Option<&Cause> {
-    run.verdict.bottleneck.as_ref().map(|found| &found.cause)
 }
 
 /// Returns whether the verb goes up in steps, or can.
@@ -354,11 +178,6 @@ fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
     let what =
         format!("give the rate enough publishers: connections = {needed} in [publish] of the app file");
     line.is_of_file().then_some(Next { key, what, words: None })
-}
-
-/// Returns whether each message lacks one copy, which may be its sender's.
-fn is_sender_left_out(run: &Run) -> bool {
-    losses(run).iter().any(|loss| matches!(loss, Loss::MissingOne { .. }))
 }
 
 fn leave_out_sender(run: &Run, _: &Conclusion) -> Option<Next> {

@@ -1,3 +1,4 @@
+use crate::processes;
 use results::finding::quantity::{Ns, Percent, Quantile};
 use results::{LimitOutcome, Rates, Requirement, Second};
 use stats::{Capacity, Counts};
