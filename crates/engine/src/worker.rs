@@ -179,7 +179,8 @@ impl Worker {
             }
             // After all that has arrived: no deadline strikes a client whose answer is here already.
             let now_ns = clock::monotonic_ns();
-            self.heard.handle_read(woken_ns, events.len() >= EVENTS_PER_WAIT, now_ns);
+            let is_full = events.len() >= EVENTS_PER_WAIT || !self.unfinished.is_empty();
+            self.heard.handle_read(woken_ns, is_full, now_ns);
             self.pump(now_ns);
             self.handle_timeouts(now_ns);
             if self.is_finished(now_ns) {

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use stats::Timed;
+use stats::{Count, Timed};
 use thiserror::Error;
 
 use crate::judgement::Unit;
@@ -206,6 +206,22 @@ impl LimitOutcome {
     /// Returns whether it cannot be told that the server broke it.
     pub fn is_undecided(&self) -> bool {
         self.status == LimitStatus::Undecided
+    }
+
+    /// Returns whether it is on something that no lack of CPU brings about: a copy that came twice, corrupt or
+    /// to the wrong client, or never to a client that was away. Copies that are missing are not among them:
+    /// they may come after the wait for them.
+    pub(crate) fn is_proof(&self) -> bool {
+        match self.of.figure() {
+            Some(Figure::Counted(Counted::Wrong)) => true,
+            Some(Figure::Counted(Counted::Count(count))) => {
+                let is_of_pushes = matches!(count, Count::PushSkipped | Count::PushDiffering);
+                let is_lost =
+                    count == Count::LostOffline || count.facts().is_defect && count != Count::Missing;
+                is_of_pushes || is_lost
+            }
+            _ => false,
+        }
     }
 
     /// The outcome of a limit in an echo, or in a run that has what that has not.

@@ -30,7 +30,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
             || are_all_leaked && limit.of.figure() == Some(Figure::Counted(Counted::Wrong))
             || lost_besides.is_some_and(|lost| is_of_missing(limit) && may_hold(limit, lost, step.lacking()))
             || is_short && is_away
-            || may_be_generators && !is_proof(limit)
+            || may_be_generators && !limit.is_proof()
     };
     // One that would have been broken anyway is enough to say that the server failed.
     !step.has_passed() && step.broken().all(may_be_kept)
@@ -54,21 +54,6 @@ fn may_hold(limit: &LimitOutcome, lost: u64, lacking: u64) -> bool {
     }
     let share = lost as f64 / lacking.max(1) as f64;
     limit.actual.zip(limit.bound()).is_some_and(|(actual, bound)| actual * share <= bound)
-}
-
-/// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt
-/// or to the wrong client, or never to a client that was away. Copies that are missing are not among them:
-/// they may come after the wait for them.
-fn is_proof(limit: &LimitOutcome) -> bool {
-    match limit.of.figure() {
-        Some(Figure::Counted(Counted::Wrong)) => true,
-        Some(Figure::Counted(Counted::Count(count))) => {
-            let is_of_pushes = matches!(count, Count::PushSkipped | Count::PushDiffering);
-            let is_lost = count == Count::LostOffline || count.facts().is_defect && count != Count::Missing;
-            is_of_pushes || is_lost
-        }
-        _ => false,
-    }
 }
 
 /// Returns whether the generator or the machine held it back.

@@ -26,12 +26,15 @@ pub fn limits(steps: &[Step], verdict: &Verdict) -> Vec<LimitOutcome> {
 }
 
 /// Returns whether a step broke a limit by chance, as others tell: a rate of a sweep that passed at its other try,
-/// or fewer clients than a search found to pass.
+/// or fewer clients than a search found to pass. What no chance brings about stands.
 pub fn is_refuted(steps: &[Step], verdict: &Verdict, step: &Step) -> bool {
     let is_same = |other: &&Step| by_weight(other, step).is_eq();
     let has_other = || !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed);
     let found = verdict.capacity.filter(|capacity| capacity.doubt().is_none());
-    !step.has_passed() && (has_other() || found.is_some_and(|capacity| step.clients < capacity.clients))
+    let is_proven = || step.broken().any(LimitOutcome::is_proof);
+    !step.has_passed()
+        && !is_proven()
+        && (has_other() || found.is_some_and(|capacity| step.clients < capacity.clients))
 }
 
 /// Each of the limits `of` the steps once, with the step that it is quoted from: the lightest that broke it and is

@@ -72,6 +72,12 @@ fn searches_conclude_from_the_lightest_broken_step() {
     assert!(of_sweep.limits[0].passed() && is_refuted(&tries, &of_sweep, &tries[0]));
     assert!(!is_refuted(&tries, &of_sweep, &tries[1]), "it broke nothing");
     assert!(!is_refuted(&tries[..1], &of_sweep, &tries[0]), "it was asked once");
+    let broken = |text| LimitOutcome { actual: Some(3.0), ..LimitOutcome::of_text(text) };
+    for (text, stands) in [("missing<1", false), ("duplicate<1", true), ("wrong<1", true)] {
+        let mut tries = tries.clone();
+        tries[0].limits = vec![broken(text)];
+        assert_eq!(is_refuted(&tries, &of_sweep, &tries[0]), !stands, "{text}");
+    }
 }
 
 #[test]
