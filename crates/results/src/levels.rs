@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::knee::{Knee, knee};
 
+use crate::limit::LimitOutcome;
 use crate::step::Step;
 
 /// Mean latency from which a server is "jamming", by the Socket.IO test of 2011 and the SockJS test after it.
@@ -53,8 +54,12 @@ impl RatedStep<'_> {
 
 fn level(clients: u64, mut steps: Vec<RatedStep<'_>>) -> Level {
     let has_passed = |rated: &&RatedStep<'_>| rated.step.has_passed();
-    // Of a rate that was asked twice, the try that passed.
-    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate).then(has_passed(&b).cmp(&has_passed(&a))));
+    // Of a rate that was asked twice, the try that broke what no chance brings about, or else the one that passed.
+    let rank = |rated: &RatedStep<'_>| {
+        let is_proven = rated.step.broken().any(LimitOutcome::is_proof);
+        (!is_proven, !rated.step.has_passed())
+    };
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate).then(rank(a).cmp(&rank(b))));
     steps.dedup_by_key(|rated| rated.rate);
     let overload = steps.iter().find(|rated| !has_passed(rated));
     // Up to the first that broke: a higher rate that passed all the same is no safe one.

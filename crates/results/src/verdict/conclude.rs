@@ -30,11 +30,14 @@ pub fn limits(steps: &[Step], verdict: &Verdict) -> Vec<LimitOutcome> {
 pub fn is_refuted(steps: &[Step], verdict: &Verdict, step: &Step) -> bool {
     let is_same = |other: &&Step| by_weight(other, step).is_eq();
     let has_other = || !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed);
-    let found = verdict.capacity.filter(|capacity| capacity.doubt().is_none());
+    let has_more = || found_clients(verdict).is_some_and(|clients| step.clients < clients);
     let is_proven = || step.broken().any(LimitOutcome::is_proof);
-    !step.has_passed()
-        && !is_proven()
-        && (has_other() || found.is_some_and(|capacity| step.clients < capacity.clients))
+    !step.has_passed() && !is_proven() && (has_other() || has_more())
+}
+
+/// Clients that a search found to pass.
+fn found_clients(verdict: &Verdict) -> Option<u64> {
+    verdict.capacity.filter(|capacity| capacity.doubt().is_none()).map(|capacity| capacity.clients)
 }
 
 /// Each of the limits `of` the steps once, with the step that it is quoted from: the lightest that broke it and is
@@ -86,7 +89,9 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     if let Some(overload) = broken().filter(is_overload).min_by_key(is_disturbed) {
         return Some(overload);
     }
-    let lightest = broken().min_by(|a, b| by_weight(a, b))?;
+    let found = found_clients(verdict);
+    let is_beyond = |step: &&Step| found.is_none_or(|clients| step.clients >= clients);
+    let lightest = broken().filter(is_beyond).min_by(|a, b| by_weight(a, b))?;
     usual(broken().filter(|step| by_weight(step, lightest).is_eq()).collect())
 }
 

@@ -77,6 +77,8 @@ fn searches_conclude_from_the_lightest_broken_step() {
         let mut tries = tries.clone();
         tries[0].limits = vec![broken(text)];
         assert_eq!(is_refuted(&tries, &of_sweep, &tries[0]), !stands, "{text}");
+        let safe_per_s = conclude(Scenario::Saturate, &tries).levels[0].safe_per_s;
+        assert_eq!(safe_per_s, (!stands).then_some(200.0), "{text}");
     }
 }
 
