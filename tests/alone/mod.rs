@@ -3,6 +3,7 @@
 
 mod owners;
 mod painting;
+mod proposals;
 mod resources;
 mod sentences;
 mod truth;
