@@ -64,6 +64,7 @@ mod nodes;
 mod notebooks;
 mod pages;
 mod people;
+mod posted_streams;
 mod preflight;
 mod probe;
 mod publishing;

@@ -227,6 +227,11 @@ pub fn is_sendable(name: &str, value: &[u8]) -> bool {
     !is_reserved && fields::is_token(name.as_bytes()) && fields::is_value(value)
 }
 
+/// The media type of a body that does not say its own: of JSON, by its first byte.
+pub fn media_of(body: &[u8]) -> Option<&'static str> {
+    matches!(body.trim_ascii_start().first(), Some(b'{' | b'[')).then_some("application/json")
+}
+
 /// Refuses options that cannot be put into a request.
 pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
     if !is_host(options.host.as_bytes()) {

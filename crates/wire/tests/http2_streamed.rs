@@ -3,7 +3,7 @@
 
 use wire::{
     Carrier, Client, Config, DialectId, EndMark, ErrorCode, Event, Failure, HttpOptions, Progress,
-    Reconnection, RequestOutcome, StreamOptions, StreamReason,
+    Reconnection, RequestOutcome, Settings, StreamOptions, StreamReason,
 };
 
 use crate::common::http2::*;
@@ -174,6 +174,29 @@ fn event_streams_ask_once_and_hear() {
         let asked = fields(&sent.iter().find(|frame| frame.0 == HEADERS).unwrap().3);
         assert!(asked.iter().any(|field| field == "last-event-id=2"), "{asked:?}");
     }
+}
+
+#[test]
+fn bodies_of_event_streams_wait_for_room() {
+    let mut all = options(DialectId::Sse);
+    all.carrier = Carrier::Http2;
+    all.of_dialect.settings = Settings::default().with("connect-body", "0123456789");
+    let mut user = User::of(Config::new(all).unwrap(), Client::new());
+    user.io.out.clear();
+    // A window of four bytes.
+    user.hear(&settings(&[(4, 4)]), 1).unwrap();
+    let sent = frames(&user.io.out);
+    let (_, flags, _, block) = sent.iter().find(|frame| frame.0 == HEADERS).unwrap();
+    let asked = fields(block);
+    // Static entries of RFC 7541, appendix A: a POST, and the name content-length.
+    assert!(asked.contains(&"#3".to_owned()) && asked.contains(&"#28=10".to_owned()), "{asked:?}");
+    assert_eq!((*flags, sent.last()), (END_HEADERS, Some(&(DATA, 0, 1, b"0123".to_vec()))));
+    assert_eq!(user.client.withheld(), Some(Failure::NoWindow));
+    user.io.out.clear();
+    user.hear(&frame(WINDOW_UPDATE, 0, 1, &code(6)), 1).unwrap();
+    assert_eq!(frames(&user.io.out), [(DATA, END_STREAM, 1, b"456789".to_vec())]);
+    user.hear(&[head(1), event(1)].concat(), 1000).unwrap();
+    assert_eq!((&user.events[2..], user.client.withheld()), (&[copy(1)][..], None));
 }
 
 #[test]

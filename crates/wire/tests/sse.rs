@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Client, Coding, Config, DialectId, Event, Failure, History, HttpReason, Io, Keep, Limits, Media, Options,
-    Reconnection, ReplayFault, Resumption, Role, StreamId, StreamReason,
+    BadOption, Client, Coding, Config, DialectId, Event, Failure, History, HttpReason, Io, Keep, Limits,
+    Media, Options, Reconnection, ReplayFault, Resumption, Role, Settings, StreamId, StreamReason,
 };
 
 use crate::common::world::World;
@@ -181,6 +181,68 @@ fn requests_ask_for_a_stream() {
     assert!(with("last-event-id", "5").is_err());
 }
 
+/// The configuration of clients whose request has this method, this body, and these fields besides.
+fn asking(method: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Result<Config, BadOption> {
+    let mut all = options(DialectId::Sse);
+    let settings = if method.is_empty() {
+        Settings::default()
+    } else {
+        Settings::default().with("connect-method", method)
+    };
+    all.of_dialect.settings = body.into_iter().fold(settings, |all, body| all.with("connect-body", body));
+    all.headers = headers.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();
+    Config::new(all)
+}
+
+#[test]
+fn requests_may_have_a_body() {
+    let of = |method: &str, body, headers: &[(&str, &str)]| {
+        User::of(asking(method, body, headers).unwrap(), Client::new()).asked()
+    };
+    let json = of("", Some(r#"{"q":1}"#), &[]);
+    assert!(json.starts_with("POST /events HTTP/1.1\r\n"), "{json}");
+    assert!(json.contains("\r\nContent-Type: application/json\r\n"), "{json}");
+    assert!(json.ends_with("\r\nContent-Length: 7\r\n\r\n{\"q\":1}"), "{json}");
+    let own = of("PUT", Some("[1]"), &[("content-type", "text/x")]);
+    assert!(own.starts_with("PUT ") && own.contains("\r\ncontent-type: text/x\r\n"), "{own}");
+    assert!(!own.contains("application/json"), "{own}");
+    assert!(!of("", Some("tea"), &[]).contains("Content-Type"));
+    let empty = of("POST", None, &[]);
+    assert!(empty.ends_with("\r\nContent-Length: 0\r\n\r\n"), "{empty}");
+    for method in ["GE T", "CONNECT", "HEAD"] {
+        assert!(asking(method, None, &[]).is_err(), "{method}");
+    }
+}
+
+#[test]
+fn redirects_keep_or_drop_the_body() {
+    let headers = [("Content-Type", "text/x"), ("X-Own", "1")];
+    for (method, status, keeps) in [
+        ("POST", 301, false),
+        ("POST", 302, false),
+        ("POST", 303, false),
+        ("POST", 307, true),
+        ("POST", 308, true),
+        ("PUT", 302, true),
+        ("PUT", 303, false),
+    ] {
+        let mut user = User::of(asking(method, Some("tea"), &headers).unwrap(), Client::new());
+        user.asked();
+        // A GET stays one, wherever it is led from there.
+        for status in [status, 307] {
+            let moved = format!("HTTP/1.1 {status} Moved\r\nLocation: /else\r\nContent-Length: 0\r\n\r\n");
+            user.hear(moved.as_bytes(), 7).unwrap();
+            user.client.handle_open(&user.cfg, 0, 0, &mut user.io);
+            let asked = user.asked();
+            let start = format!("{} /else ", if keeps { method } else { "GET" });
+            assert!(asked.starts_with(&start) && asked.contains("X-Own: 1\r\n"), "{status}: {asked}");
+            let has_body = asked.contains("Content-Type: text/x") && asked.ends_with("3\r\n\r\ntea");
+            assert_eq!(has_body, keeps, "{method} {status}: {asked}");
+            assert!(keeps || !asked.contains("Content-"), "{method} {status}: {asked}");
+        }
+    }
+}
+
 #[test]
 fn returning_clients_name_their_last_event() {
     let mut user = User::new();
@@ -190,7 +252,9 @@ fn returning_clients_name_their_last_event() {
     let known = user.last_id().expect("an event with an id");
     let mut user = User::of(cfg(), Client::resuming(known.clone()));
     assert!(user.asked().ends_with("\r\nLast-Event-ID: 7\r\n\r\n"));
-    assert_eq!(user.last_id(), Some(known), "before anything has come");
+    assert_eq!(user.last_id(), Some(known.clone()), "before anything has come");
+    let asked = User::of(asking("", Some("tea"), &[]).unwrap(), Client::resuming(known)).asked();
+    assert!(asked.ends_with("\r\nLast-Event-ID: 7\r\nContent-Length: 3\r\n\r\ntea"), "{asked}");
 }
 
 #[test]

@@ -153,6 +153,8 @@ pub(super) struct Connect {
     pub(super) origin: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) headers: BTreeMap<String, Spanned<String>>,
+    pub(super) method: Option<Spanned<String>>,
+    pub(super) body: Option<Spanned<String>>,
 }
 
 /// The frames of what is sent, and what comes in them.

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use secret::{Reference, Secret};
 use toml::Spanned;
-use wire::People;
 use wire::people::{Algorithm, Jwt};
 use wire::template::{Names, Purpose, Quoting, Template, placeholders};
+use wire::{DialectId, People};
 
 use super::file::{self, File, Token};
 use super::source::Source;
 use super::stream;
 use crate::exit::Failure;
+use crate::flags::dialect_args::{self, DialectArgs};
 use crate::people;
 use crate::secrets::given;
 
@@ -160,6 +161,31 @@ pub(super) fn connect(source: &Source<'_>, file: &File, names: &Names) -> Result
     })
 }
 
+/// The flags with the method and the body of the opening request, in protocols that have a choice of these.
+pub(super) fn asked(
+    source: &Source<'_>,
+    file: &File,
+    protocol: DialectId,
+    mut flags: DialectArgs,
+    names: &Names,
+) -> Result<DialectArgs, Failure> {
+    let Some(file::Connect { method, body, .. }) = &file.connect else { return Ok(flags) };
+    if let Some(body) = body {
+        template(source, body, names)?;
+    }
+    for (flag, text) in [("connect-method", method), ("connect-body", body)] {
+        let Some(text) = text else { continue };
+        let dialects = dialect_args::dialects_of(flag).unwrap_or_default();
+        if !dialects.contains(&protocol) {
+            let names = dialect_args::listed(dialects.into_iter());
+            let problem = format!("is for protocol {names}; the clients speak {}", protocol.name());
+            return Err(source.error(text.span(), problem));
+        }
+        flags = flags.with(flag, text.get_ref());
+    }
+    Ok(flags)
+}
+
 /// The value of a header, which may name the place of a secret, as `-H` does.
 pub(super) fn header(source: &Source<'_>, name: &str, value: &Spanned<String>) -> Result<Secret, Failure> {
     given::header_in(source.folder(), name, value.get_ref().trim())
@@ -169,7 +195,10 @@ pub(super) fn header(source: &Source<'_>, name: &str, value: &Spanned<String>) -
 /// Names what else stands in the requests of clients and publishers: times, UUIDs and functions, which mean
 /// nothing in a URL of the command line.
 pub(super) fn name_computed(source: &Source<'_>, file: &File, names: &mut Names) -> Result<(), Failure> {
-    let connect = file.connect.iter().flat_map(|connect| connect.path.iter().chain(connect.headers.values()));
+    let connect = file
+        .connect
+        .iter()
+        .flat_map(|connect| connect.path.iter().chain(&connect.body).chain(connect.headers.values()));
     let publish = file.publish.iter().map(Spanned::get_ref);
     let publish = publish.flat_map(|publish| publish.post.iter().chain(publish.headers.values()));
     let texts = connect.chain(stream::texts(file)).map(|text| (text, false));

@@ -129,6 +129,7 @@ fn mistakes_of_flags_name_their_line_too() {
     for (from, to, place, named) in [
         ("[heartbeat]", "[connect]\nheaders = { \"a b\" = \"c\" }\n[heartbeat]", "chat.toml:26:21", "a b"),
         ("[heartbeat]", "[connect]\npath = \"/{client}\"\n[heartbeat]", "chat.toml:26:8", "{client}: "),
+        ("[heartbeat]", "[connect]\nbody = \"x\"\n[heartbeat]", "chat.toml:26:8", "sse"),
         ("[broadcast]", "[flags]\nchanel = \"x\"\n[broadcast]", "chat.toml:13:1", "'--channel'"),
         ("[broadcast]", "[flags]\nhelp = true\n[broadcast]", "chat.toml:13:1", "'--help'"),
     ] {

@@ -74,6 +74,11 @@ impl DialectArgs {
         }
     }
 
+    /// Adds a flag with a text for its value, without its dashes.
+    pub(crate) fn with(self, flag: &str, text: &str) -> DialectArgs {
+        DialectArgs { settings: self.settings.with(flag, text), ..self }
+    }
+
     /// Returns whether an answer of the server's own is asked for, which broadcasts have in any case where
     /// nothing is said.
     pub(crate) fn asks_reply(&self) -> bool {

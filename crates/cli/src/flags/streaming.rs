@@ -97,9 +97,9 @@ impl StreamArgs {
 
     /// Adds the header fields that the API insists on, and the type of this body, unless the user has given others.
     pub(crate) fn complete(&self, headers: &mut Vec<(String, Secret)>, body: Option<&[u8]>) {
-        let is_json = body.is_some_and(|body| matches!(body.trim_ascii().first(), Some(b'{' | b'[')));
+        let media = body.and_then(wire::media_of).map(|media| ("Content-Type", media));
         let own = self.api.into_iter().flat_map(|api| api.headers).copied();
-        for (name, value) in own.chain(is_json.then_some(("Content-Type", "application/json"))) {
+        for (name, value) in own.chain(media) {
             if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
                 headers.push((name.to_owned(), Secret::from(value)));
             }

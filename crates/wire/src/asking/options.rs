@@ -1,7 +1,7 @@
 //! Options of requests and their answers. They have a verb of its own, `throng http`, and so a type.
 
 use super::streaming::StreamOptions;
-use crate::http::fields;
+use crate::http::request;
 use crate::options::{BadOption, Options};
 use crate::settings::{Settings, Value};
 use crate::template::{CompiledTemplate, Quoting};
@@ -112,7 +112,7 @@ impl HttpOptions {
     /// Refuses options that cannot be carried out in any version of HTTP.
     pub(crate) fn check(&self) -> Result<(), BadOption> {
         let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
-        if !fields::is_token(self.method.as_bytes()) || self.method == "CONNECT" {
+        if !request::is_method(&self.method) {
             return bad(METHOD, "a method such as GET or POST");
         }
         if self.body.as_ref().is_some_and(|body| body.len() > Self::BODY_BYTES_MAX) {

@@ -3,8 +3,8 @@
 //! ```text
 //! greeting --the server's settings, which allow tunnels and a stream--> asking: CONNECT goes out on the first stream
 //! greeting --settings that allow tunnels, but no stream--> greeting: later settings may
-//! greeting --settings that allow a stream, of who only receives--> asking: GET goes out, and the stream's end with it
-//! asking --2xx, or any answer to a GET--> open: what the client inside says goes out as data, and data is what it hears
+//! greeting --settings that allow a stream, no upgrade--> asking: the request goes out, and ends our side of it
+//! asking --2xx, or any answer but to an upgrade--> open: what the client inside says goes out as data, and data is what it hears
 //! open --the client inside connects anew--> left: input is discarded, and it asks over the next connection
 //! open --the end of the stream--> over: the client inside judges that as it would the end of a connection
 //! greeting, asking, open --anything else--> failed: input is discarded, and the client inside is as it was
@@ -156,8 +156,8 @@ impl Tunnel {
 
     /// Sends what waits, as far as the server has room for it.
     fn flush(&mut self, io: &mut impl Io) {
-        // What the client inside says before is its upgrade, which goes out as a head instead.
-        if self.state != State::Open {
+        // What the client inside says before is the head of its request, which goes out as one.
+        if !self.may_send() {
             return;
         }
         loop {
@@ -168,7 +168,8 @@ impl Tunnel {
                 // No room, or nothing to send: the rest waits for the server's next frame.
                 return;
             }
-            frame::put(io.out(STREAM), kind::DATA, 0, TUNNEL, &left[..bytes]);
+            let flags = if self.only_asks && bytes == left.len() { flag::END_STREAM } else { 0 };
+            frame::put(io.out(STREAM), kind::DATA, flags, TUNNEL, &left[..bytes]);
             self.connection.sending.spend(bytes);
             self.sending.spend(bytes);
             self.said.spend(bytes);
@@ -181,6 +182,15 @@ impl Tunnel {
         self.is_overfull
     }
 
+    /// Returns whether data may go out: behind an upgrade that is granted, or behind any other request.
+    fn may_send(&self) -> bool {
+        match self.state {
+            State::Open => true,
+            State::Asking(_) => self.only_asks,
+            State::Greeting | State::Over | State::Left | State::Failed => false,
+        }
+    }
+
     /// Returns whether the server's settings are in, and allow no stream yet.
     fn is_without_streams(&self) -> bool {
         self.state == State::Greeting && self.connection.settings.streams_max == 0
@@ -188,7 +198,7 @@ impl Tunnel {
 
     /// The failure if the server withholds something without which nothing more can be sent.
     pub(super) fn withheld(&self) -> Option<Failure> {
-        let is_held = self.state == State::Open && !self.said.left().is_empty();
+        let is_held = self.may_send() && !self.said.left().is_empty();
         match self.is_without_streams() {
             true => Some(Failure::NoStreams),
             false => is_held.then_some(Failure::NoWindow),
@@ -311,7 +321,9 @@ impl Tunnel {
             return Err(Failure::BadUpgrade);
         }
         let block = |out: &mut Vec<u8>| write_request(cfg, &request, self.only_asks, out);
-        connection::put_head(TUNNEL, self.only_asks, block, io.out(STREAM));
+        connection::put_head(TUNNEL, self.only_asks && text.is_empty(), block, io.out(STREAM));
+        // The body of a request, which waits for room as all data does.
+        self.said.add(|said| said.extend_from_slice(text));
         self.state = State::Asking(key);
         Ok(())
     }

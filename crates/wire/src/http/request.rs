@@ -2,7 +2,7 @@
 
 use super::body::Framing;
 use super::date::DateField;
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::head::parse_failure;
 use crate::failure::{Failure, HttpReason};
 
@@ -124,6 +124,11 @@ fn check_host(fields: &Fields<'_>, minor: u8) -> Result<(), Failure> {
         Ok(Some(host)) if is_host(host) => Ok(()),
         _ => Err(Failure::BadHttp(HttpReason::Host)),
     }
+}
+
+/// Returns whether requests for a path may have this method: CONNECT asks for a tunnel (RFC 9110 §9.3.6).
+pub(crate) fn is_method(name: &str) -> bool {
+    fields::is_token(name.as_bytes()) && name != "CONNECT"
 }
 
 /// Returns whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's

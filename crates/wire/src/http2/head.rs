@@ -173,7 +173,7 @@ impl RequestHead {
             "*" => method == "OPTIONS",
             path => path.starts_with('/') && path.bytes().all(|b| b.is_ascii_graphic()),
         };
-        fields::is_token(method.as_bytes()) && method != "CONNECT" && is_scheme && is_path
+        request::is_method(method) && is_scheme && is_path
     }
 
     /// Returns whether the request names one host: `:authority`, `host`, or both alike (§8.3.1).

@@ -3,7 +3,7 @@
 //! ```text
 //! connecting --handle_open--> asked: the request is out
 //! asked --200, text/event-stream--> open: events come
-//! asked --301, 302, 303, 307, 308 to this server--> connecting, and asks there
+//! asked --301, 302, 303, 307, 308 to this server--> connecting, and asks there, of some by a GET
 //! asked --204--> refused: it must not ask again (HTML §9.2.3)
 //! asked --any other answer--> failed
 //! open --the end of the answer--> failed: whoever drives it connects again, from the last event ID on
@@ -58,6 +58,8 @@ enum State {
 struct Redirected {
     target: Option<Box<str>>,
     times: u8,
+    /// True if it has become a GET on its way, without the body.
+    is_plain: bool,
 }
 
 /// A request without its answer.
@@ -157,10 +159,11 @@ impl Asked {
                 100 | 102..=199 => continue,
                 200 => {}
                 204 => return Ok(Some(Answer::Refused)),
-                301 | 302 | 303 | 307 | 308 => {
+                status @ (301 | 302 | 303 | 307 | 308) => {
                     cookies.handle_all(&response.fields)?;
                     let location = field("location").and_then(|value| std::str::from_utf8(value).ok());
-                    let redirected = location.and_then(|location| self.redirected.follow(location, link));
+                    let redirected =
+                        location.and_then(|location| self.redirected.follow(status, location, link));
                     return redirected
                         .map(|to| Some(Answer::Elsewhere(to)))
                         .ok_or(Failure::EventStream(StreamReason::Redirects));
@@ -182,15 +185,24 @@ impl Asked {
 impl Redirected {
     /// Follows another redirect; `None` after too many, or to a server to which this client has no
     /// connection.
-    fn follow<I: Io>(&self, location: &str, link: &HttpLink<'_, Parts, I>) -> Option<Redirected> {
+    fn follow<I: Io>(
+        &self,
+        status: u16,
+        location: &str,
+        link: &HttpLink<'_, Parts, I>,
+    ) -> Option<Redirected> {
         let asked = || match &self.target {
             Some(target) => target.to_string(),
             None => link.parts.target(&Filling::of(link.context())),
         };
         let options = link.common.options();
         let target = location::target(location, options.scheme(), &options.host, asked)?;
-        (self.times < REDIRECTS_MAX)
-            .then(|| Redirected { target: Some(target.into()), times: self.times + 1 })
+        let is_plain = self.is_plain || link.parts.becomes_get(status);
+        (self.times < REDIRECTS_MAX).then(|| Redirected {
+            target: Some(target.into()),
+            times: self.times + 1,
+            is_plain,
+        })
     }
 }
 
@@ -205,8 +217,9 @@ impl HttpClientProtocol for Client {
             self.cookies = link.kept.cookies.clone();
         }
         let filling = Filling::of(link.context_with(&self.cookies));
-        let (target, last_id) = (redirected.target.as_deref(), self.reader.last_id());
-        link.parts.write(link.io.out(STREAM), &filling, target, last_id);
+        let Redirected { target, is_plain, .. } = &redirected;
+        let (target, last_id) = (target.as_deref(), self.reader.last_id());
+        link.parts.write(link.io.out(STREAM), &filling, target, *is_plain, last_id);
         self.state = State::Asked(Box::new(Asked { head: HeadReader::default(), redirected }));
     }
 

@@ -4,6 +4,16 @@ use crate::backoff::Backoff;
 use crate::facts::{AppRules, Body, Facts, Joins};
 use crate::flag::Flag;
 
+/// fetch-event-source and most clients of language models ask with a body.
+pub(super) const BODY: Flag = Flag::own_text(
+    "connect-body",
+    "TEXT",
+    "the body of the request for the stream; {person.COLUMN} and {room} in it are each client's own; -H says the Content-Type of other than JSON",
+);
+pub(super) const METHOD: Flag =
+    Flag::text("connect-method", "NAME", "the method of the request for the stream")
+        .or("GET; with a body, POST");
+
 /// The HTML standard advises a comment every 15 seconds or so (§9.2.7).
 pub(super) const HEARTBEAT: Flag =
     Flag::time("sse-heartbeat", "from one comment on a stream to the next", 15_000_000_000);
@@ -16,6 +26,7 @@ pub(super) static FACTS: Facts = Facts {
     // Chromium, event_source.cc, kDefaultReconnectDelay, unless the server has sent `retry`.
     backoff: Backoff::Steps { ms: &[], then_ms: 3_000.0 },
     only_receives: true,
+    flags: &[METHOD, BODY],
     server_flags: &[HEARTBEAT],
     app: Some(AppRules {
         has_events: false,

@@ -10,8 +10,8 @@
 //! << : a comment, to keep the connection
 //! ```
 //!
-//! Clients only receive. What they hear is published by requests to the application
-//! ([`publication`](crate::publication)).
+//! The request may be a POST with a body, as of fetch-event-source. Clients only receive. What they hear is
+//! published by requests to the application ([`publication`](crate::publication)).
 
 mod client;
 mod facts;

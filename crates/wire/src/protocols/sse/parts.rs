@@ -1,66 +1,135 @@
 //! The request, encoded once.
 
+use super::facts::{BODY, METHOD};
+use crate::http::request::is_method;
 use crate::options::{BadOption, Options};
 use crate::request;
-use crate::template::{Filling, Template};
+use crate::template::{Filling, Quoting, Template};
 
 /// The field of a client that comes back (HTML §9.2.4).
 pub(super) const LAST_EVENT_ID: &str = "Last-Event-ID";
 const ACCEPT: &str = "Accept";
+const CONTENT_TYPE: &str = "Content-Type";
+/// Fields of a body, which go with it where a redirect turns its request into a GET (Fetch standard,
+/// "request-body-header name").
+const OF_BODIES: [&str; 4] = ["Content-Encoding", "Content-Language", "Content-Location", CONTENT_TYPE];
 
 /// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     /// Path and query.
     target: Template,
-    /// The head behind the target, up to what only clients that come back add.
-    rest: Template,
+    usual: Asking,
+    /// The request where a redirect has turned it into a GET.
+    plain: Asking,
     /// A user's own app says what is broadcast.
     pub(super) has_app: bool,
+}
+
+/// A request but for its target, and for what only clients that come back add.
+#[derive(Debug)]
+struct Asking {
+    method: String,
+    /// The head behind the target.
+    rest: Template,
+    /// The body; `None` sends none, nor its length.
+    body: Option<Template>,
 }
 
 impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let [path, query] = options.target()?;
         let target = path.then(&query);
-        let has = |field: &str| options.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field));
         if !request::is_target(&target.sample()) {
             return Err(BadOption::Path);
         }
-        if has(LAST_EVENT_ID) {
+        if has(options, LAST_EVENT_ID) {
             return Err(BadOption::Header);
         }
-        let accept = if has(ACCEPT) { "" } else { "Accept: text/event-stream\r\n" };
-        let rest = format!(" HTTP/1.1\r\nHost: {}\r\n{accept}Cache-Control: no-store\r\n", options.host);
-        let rest = Template::literal(rest).then(&options.encode_fields_with_cookies()?);
-        Ok(Parts { target, rest, has_app: options.of_dialect.app.is_some() })
+        let settings = &options.of_dialect.settings;
+        let body = settings.text(BODY.name).map(|text| options.template(text, Quoting::JSON)).transpose()?;
+        let method = settings.text(METHOD.name).unwrap_or(if body.is_some() { "POST" } else { "GET" });
+        // The answer to a HEAD has no events.
+        if !is_method(method) || method == "HEAD" {
+            return Err(BadOption::of(&METHOD, "a method such as GET or POST"));
+        }
+        let is_of_body = |name: &str| OF_BODIES.iter().any(|field| name.eq_ignore_ascii_case(field));
+        let mut without_body = options.clone();
+        without_body.headers.retain(|(name, _)| !is_of_body(name));
+        Ok(Parts {
+            target,
+            usual: Asking::new(options, method, body)?,
+            plain: Asking::new(&without_body, "GET", None)?,
+            has_app: options.of_dialect.app.is_some(),
+        })
     }
 
-    /// Appends a request for the stream behind an event, if there is one; to another place if a redirect led
-    /// there.
+    /// Appends a request for the stream behind an event, if there is one. A redirect may have led to another
+    /// target, and have turned the request into a GET.
     pub(super) fn write(
         &self,
         out: &mut Vec<u8>,
         filling: &Filling<'_>,
         redirected: Option<&str>,
+        is_plain: bool,
         last_id: &[u8],
     ) {
-        out.extend_from_slice(b"GET ");
+        let Asking { method, rest, body } = if is_plain { &self.plain } else { &self.usual };
+        out.extend_from_slice(method.as_bytes());
+        out.push(b' ');
         match redirected {
             Some(target) => out.extend_from_slice(target.as_bytes()),
             None => self.target.write(out, filling, 0),
         }
-        self.rest.write(out, filling, 0);
+        rest.write(out, filling, 0);
         if !last_id.is_empty() {
             for part in [LAST_EVENT_ID.as_bytes(), b": ", last_id, b"\r\n"] {
                 out.extend_from_slice(part);
             }
         }
-        out.extend_from_slice(b"\r\n");
+        let Some(body) = body else { return out.extend_from_slice(b"\r\n") };
+        let start = out.len();
+        body.write(out, filling, 0);
+        let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);
+        out.splice(start..start, length.into_bytes());
+    }
+
+    /// Returns whether a redirect with this status turns the request into a GET (Fetch standard,
+    /// "HTTP-redirect fetch").
+    pub(super) fn becomes_get(&self, status: u16) -> bool {
+        match status {
+            301 | 302 => self.usual.method == "POST",
+            303 => self.usual.method != "GET",
+            _ => false,
+        }
     }
 
     /// Path and query of this client's stream.
     pub(super) fn target(&self, filling: &Filling<'_>) -> String {
         self.target.filled_text(filling)
     }
+}
+
+impl Asking {
+    fn new(options: &Options, method: &str, body: Option<Template>) -> Result<Asking, BadOption> {
+        let accept = if has(options, ACCEPT) { "" } else { "Accept: text/event-stream\r\n" };
+        let media = body.as_ref().filter(|_| !has(options, CONTENT_TYPE));
+        let media = media.and_then(|body| request::media_of(&body.sample()));
+        let media = media.map(|media| format!("{CONTENT_TYPE}: {media}\r\n")).unwrap_or_default();
+        let rest =
+            format!(" HTTP/1.1\r\nHost: {}\r\n{accept}Cache-Control: no-store\r\n{media}", options.host);
+        // Of methods whose requests usually have a body, no length would leave open whether there is one (RFC
+        // 9110 §8.6).
+        let is_usual = matches!(method, "POST" | "PUT");
+        Ok(Asking {
+            method: method.to_owned(),
+            rest: Template::literal(rest).then(&options.encode_fields_with_cookies()?),
+            body: body.or_else(|| is_usual.then(Template::default)),
+        })
+    }
+}
+
+/// Returns whether the user has given this field.
+fn has(options: &Options, field: &str) -> bool {
+    options.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field))
 }
