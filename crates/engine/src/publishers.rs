@@ -154,9 +154,9 @@ impl Publishers {
         self.hand_over(index, users, now_ns);
     }
 
-    /// Notes that the worker was woken at this moment, by what it then reads.
-    pub(crate) fn handle_woken(&mut self, now_ns: u64) {
-        self.clients.shared.handle_woken(now_ns);
+    /// Begins a turn of the worker, which was woken at this moment.
+    pub(crate) fn begin_turn(&mut self, now_ns: u64) {
+        self.clients.shared.begin_turn(now_ns);
     }
 
     /// Handles an event on one of the connections. Returns whether there is more to read.

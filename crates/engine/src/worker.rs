@@ -159,9 +159,10 @@ impl Worker {
             // Edge-triggered epoll will not speak of unfinished connections again: it is only looked whether
             // others have something, too.
             let wait_ns = if self.unfinished.is_empty() { self.wait_ns(now_ns) } else { Some(0) };
+            let wait_ns = self.clients.shared.begin_wait(now_ns, wait_ns);
             self.clients.shared.poller.wait(&mut events, wait_ns)?;
             let woken_ns = clock::monotonic_ns();
-            self.handle_woken(woken_ns);
+            self.begin_turn(woken_ns);
             for event in events.iter() {
                 if event.token == WAKER_TOKEN {
                     self.waker.drain();
@@ -193,10 +194,10 @@ impl Worker {
     }
 
     /// Begins a turn, in which what was ready by now is read.
-    fn handle_woken(&mut self, now_ns: u64) {
-        self.clients.shared.handle_woken(now_ns);
+    fn begin_turn(&mut self, now_ns: u64) {
+        self.clients.shared.begin_turn(now_ns);
         if let Some(publishers) = &mut self.publishers {
-            publishers.handle_woken(now_ns);
+            publishers.begin_turn(now_ns);
         }
     }
 

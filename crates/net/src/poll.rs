@@ -119,13 +119,15 @@ impl Poller {
     }
 
     /// Waits for events for at most `timeout_ns` (0: does not wait; `None`: without limit) and puts them into
-    /// `events`, replacing what was there. A signal ends the wait with no events.
+    /// `events`, replacing what was there. A signal ends the wait with what is ready by then.
     pub fn wait(&self, events: &mut Events, timeout_ns: Option<u64>) -> io::Result<()> {
         events.list.clear();
         let timeout = timeout_ns
             .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
         match epoll::wait(&self.epoll, spare_capacity(&mut events.list), timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Ok(_) => Ok(()),
+            // A process that was stopped goes on by a signal: what came meanwhile is what it waited for.
+            Err(Errno::INTR) => sys::epoll_ready(self.epoll.as_fd(), &mut events.list),
             Err(Errno::NOSYS | Errno::PERM) => self.wait_twice(events, timeout.as_ref()),
             Err(error) => Err(error.into()),
         }
@@ -136,8 +138,7 @@ impl Poller {
     #[cold]
     fn wait_twice(&self, events: &mut Events, timeout: Option<&Timespec>) -> io::Result<()> {
         match rustix::event::poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], timeout) {
-            Ok(_) => sys::epoll_ready(self.epoll.as_fd(), &mut events.list),
-            Err(Errno::INTR) => Ok(()),
+            Ok(_) | Err(Errno::INTR) => sys::epoll_ready(self.epoll.as_fd(), &mut events.list),
             Err(error) => Err(error.into()),
         }
     }

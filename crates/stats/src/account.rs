@@ -74,6 +74,10 @@ pub struct Reach {
     /// The time since the kernel received the bytes that were read last; `None`: this read did not ask for
     /// it.
     pub received_ns: Option<u64>,
+    /// The lateness of the generator's turn, where that is watched: the bytes may have been there as long.
+    pub late_ns: u64,
+    /// The part of `late_ns` in which the generator was ready to run and had no CPU.
+    pub starved_ns: u64,
 }
 
 impl Reach {
@@ -184,7 +188,7 @@ mod tests {
     #[test]
     fn parts_add_up_to_the_round_trips() {
         let mut account = Account::default();
-        account.add(1_000, 900, 10, Reach { woken_ns: 0, received_ns: Some(90) });
+        account.add(1_000, 900, 10, Reach { received_ns: Some(90), ..Reach::default() });
         account.add(1_000_000, 200_000, 1, Reach::default());
         account.give_up(5_000_000);
         let all = account.from(0);
@@ -203,7 +207,8 @@ mod tests {
     fn older_messages_were_answered_before_waking() {
         let handled = |service_ns, woken_ns, received_ns| {
             let mut account = Account::default();
-            account.add(service_ns, service_ns, 1, Reach { woken_ns, received_ns });
+            let reach = Reach { woken_ns, received_ns, ..Reach::default() };
+            account.add(service_ns, service_ns, 1, reach);
             let all = account.from(0);
             (all.turn_share(), all.handled_share())
         };

@@ -183,8 +183,10 @@ table! {
     tokens: Tokens = STREAMS,
     /// Gaps between two events of an answer that were a multiple of its median gap.
     stalls: Stalls = faulty("stalls", Whole::Events),
-    /// The stalls of these that were the generator's: the event had arrived in time, and was read late.
+    /// The stalls of these that the generator read late: the event may have arrived in time.
     stalls_here: StallsHere = CountFacts { words: Some("stalls of the generator"), ..STREAMS },
+    /// The stalls of these for which it was ready to run and had no CPU.
+    stalls_starved: StallsStarved = CountFacts { words: Some("stalls for want of a CPU"), ..STREAMS },
     /// Answers that began, and whose connection ended before they did.
     broken_off: BrokenOff = faulty("broke off", Whole::Sent),
     /// Answers that began, and were still coming when throng stopped waiting.

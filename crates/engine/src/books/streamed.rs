@@ -4,8 +4,9 @@
 //! Rules: the first event counts from when its request was due, each further one from the event before. A gap
 //! is a stall if it is above a multiple of the median of its answer's gaps, which is known when the answer
 //! has ended. Events that came in one read have no gap between them that says anything of the server: they
-//! are in the figure, and not in the median. A stall is the generator's if the kernel had received both
-//! events in time.
+//! are in the figure, and not in the median. A stall was read late if it would have been none for a generator
+//! in time: by when the kernel had received both events, and by how late the generator's turn was. It is for
+//! want of a CPU if the generator was ready to run for half of that time.
 
 use std::collections::BTreeMap;
 
@@ -106,11 +107,21 @@ struct Arrival {
     received_ns: u64,
 }
 
-/// The time between two events, as they were read and as they were received.
+/// The time between two events.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     read_ns: u64,
-    received_ns: u64,
+    /// The most that it would have been for a generator that is never late.
+    in_time_ns: u64,
+    /// The time before the read in which the generator was ready to run and had no CPU.
+    starved_ns: u64,
+}
+
+impl Gap {
+    /// Returns whether a late read was for want of a CPU.
+    fn is_starved(self) -> bool {
+        2 * self.starved_ns >= self.read_ns - self.in_time_ns
+    }
 }
 
 impl Streamed {
@@ -130,10 +141,10 @@ impl Streamed {
             meter.account.add(waited_ns, now_ns.saturating_sub(self.sent_ns), 1, reach);
             return meter.figures.first.record_ns(waited_ns);
         };
-        let gap = Gap {
-            read_ns: arrival.read_ns.saturating_sub(before.read_ns),
-            received_ns: arrival.received_ns.saturating_sub(before.received_ns),
-        };
+        let read_ns = arrival.read_ns.saturating_sub(before.read_ns);
+        let received_ns = arrival.received_ns.saturating_sub(before.received_ns);
+        let in_time_ns = received_ns.min(read_ns.saturating_sub(reach.late_ns));
+        let gap = Gap { read_ns, in_time_ns, starved_ns: reach.starved_ns };
         meter.figures.gap.record_ns(gap.read_ns);
         if gap.read_ns > 0 {
             self.gaps.push(gap);
@@ -152,8 +163,10 @@ impl Streamed {
         let (_, median, _) = self.gaps.select_nth_unstable_by_key(middle, |gap| gap.read_ns);
         let limit_ns = median.read_ns.saturating_mul(self.stall_times).max(STALL_NS_MIN);
         for gap in self.gaps.drain(..).filter(|gap| gap.read_ns > limit_ns) {
+            let is_late = gap.in_time_ns <= limit_ns;
             meter.counts.stalls += 1;
-            meter.counts.stalls_here += u64::from(gap.received_ns <= limit_ns);
+            meter.counts.stalls_here += u64::from(is_late);
+            meter.counts.stalls_starved += u64::from(is_late && gap.is_starved());
         }
     }
 }
@@ -167,16 +180,22 @@ mod tests {
 
     /// The counts after events at these times, each received as long before as it says.
     fn counted(events: &[(u64, u64)]) -> (Meter, [u64; 3]) {
+        let received = |ago_ms| Reach { received_ns: Some(ago_ms * MS), ..Reach::default() };
+        let meter = booked(events.iter().map(|&(at_ms, ago_ms)| (at_ms, received(ago_ms))));
+        let counts = [meter.counts.events, meter.counts.stalls, meter.counts.stalls_here];
+        (meter, counts)
+    }
+
+    /// The books of an answer with events at these times (ms).
+    fn booked(events: impl Iterator<Item = (u64, Reach)>) -> Meter {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut streams = Streams::new(10);
         streams.begin(3, Stamp::new(0, 3, 7, MS, MS), 0, MS);
-        for &(at_ms, ago_ms) in events {
-            let reach = Reach { received_ns: Some(ago_ms * MS), ..Reach::default() };
+        for (at_ms, reach) in events {
             streams.get_mut(3, 7).unwrap().handle_event(1, reach, &mut meter, at_ms * MS);
         }
         assert!(streams.finish(3, 7, &mut meter) && streams.first().is_none());
-        let counts = [meter.counts.events, meter.counts.stalls, meter.counts.stalls_here];
-        (meter, counts)
+        meter
     }
 
     #[test]
@@ -199,6 +218,30 @@ mod tests {
             |&(at, _): &(u64, u64)| if (300..=420).contains(&at) { (421, 421 - at) } else { (at, 0) };
         let late: Vec<(u64, u64)> = late.iter().map(read_late).collect();
         assert_eq!(counted(&late).1, [50, 1, 1]);
+    }
+
+    #[test]
+    fn stalls_of_late_turns_are_the_generators() {
+        // Every 10 ms, but for a second whose events come in one read, with the stamp of the last.
+        let found = |late_ms: u64, starved_ms: u64| {
+            let late = Reach {
+                received_ns: Some(0),
+                late_ns: late_ms * MS,
+                starved_ns: starved_ms * MS,
+                ..Reach::default()
+            };
+            let in_time = Reach { received_ns: Some(0), ..Reach::default() };
+            let event = |n| match n {
+                31..=130 => (1_300, late),
+                n => (10 * n, in_time),
+            };
+            let counts = booked((1..=150).map(event)).counts;
+            [counts.stalls, counts.stalls_here, counts.stalls_starved]
+        };
+        assert_eq!(found(0, 0), [1, 0, 0]);
+        assert_eq!(found(500, 400), [1, 0, 0], "the other half is no gap of this stream's");
+        assert_eq!(found(995, 3), [1, 1, 0]);
+        assert_eq!(found(995, 600), [1, 1, 1]);
     }
 
     #[test]

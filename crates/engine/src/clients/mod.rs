@@ -10,6 +10,7 @@ mod published;
 mod shared;
 mod streams;
 mod visitors;
+mod watchdog;
 
 use std::collections::{HashMap, VecDeque};
 

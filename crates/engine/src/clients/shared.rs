@@ -6,16 +6,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use load::{Plan, Segment, Slow};
-use net::clock;
 use net::poll::{Interest, Poller};
 use net::socket::{Addr, Socket};
 use net::tls::{ClientTls, TlsOptions};
+use net::{clock, proc};
 use stats::Reach;
 use wire::{Acks, StreamId};
 
 use crate::books::Cause;
 use crate::clients::link::cause_of;
 use crate::clients::streams::Output;
+use crate::clients::watchdog::Watchdog;
 
 /// The most bytes that one read takes.
 const READ_BYTES: usize = 256 << 10;
@@ -93,6 +94,8 @@ pub(crate) struct Shared {
     pub(crate) silent_ns: Option<u64>,
     /// True if all reads ask for the time of receipt: it tells whether a stall is the server's.
     stamps_each_read: bool,
+    /// Watches over the worker's turns for the same reason.
+    watchdog: Watchdog,
     /// Reads since the last that asked for the time of receipt, and when that was.
     unstamped_reads: u32,
     stamped_ns: u64,
@@ -151,6 +154,7 @@ impl Shared {
             lag_ns: None,
             silent_ns: None,
             stamps_each_read: wire.stall_times().is_some(),
+            watchdog: Watchdog::new(wire.stall_times().is_some()),
             unstamped_reads: 0,
             stamped_ns: 0,
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
@@ -224,14 +228,27 @@ impl Shared {
         self.number(index) as usize % of
     }
 
+    /// Begins a wait for events of at most `wait_ns`, and returns how long to wait.
+    pub(crate) fn begin_wait(&mut self, now_ns: u64, wait_ns: Option<u64>) -> Option<u64> {
+        self.watchdog.begin_wait(self.now_ns, now_ns, wait_ns)
+    }
+
+    /// Begins a turn of the worker, which was woken at this moment.
+    pub(crate) fn begin_turn(&mut self, now_ns: u64) {
+        self.watchdog.begin_turn(now_ns, queued_ns);
+        self.handle_woken(now_ns);
+    }
+
     /// Notes that the worker was woken at this moment.
-    pub(crate) fn handle_woken(&mut self, now_ns: u64) {
+    fn handle_woken(&mut self, now_ns: u64) {
         (self.now_ns, self.woken_ns) = (now_ns, now_ns);
     }
 
     /// Age of the bytes in hand.
     pub(crate) fn reach(&mut self) -> Reach {
-        Reach { woken_ns: self.now_ns.saturating_sub(self.woken_ns), received_ns: self.lag_ns.take() }
+        let Watchdog { late_ns, starved_ns, .. } = self.watchdog;
+        let (woken_ns, received_ns) = (self.now_ns.saturating_sub(self.woken_ns), self.lag_ns.take());
+        Reach { woken_ns, received_ns, late_ns, starved_ns }
     }
 
     /// The time now, if others kept the worker from the CPU since that moment of its turn. The coarse clock
@@ -248,6 +265,7 @@ impl Shared {
         // A worker that others kept from the CPU in the midst of its turn finds what came meanwhile as if it
         // had been woken now. Asked of the time before the read: the exact clock is read behind it.
         if let Some(back_ns) = self.absence_end_ns(self.now_ns) {
+            self.watchdog.add(self.now_ns, back_ns, queued_ns);
             self.handle_woken(back_ns);
         }
         if self.stamps_each_read {
@@ -263,6 +281,11 @@ impl Shared {
         }
         is_stamped
     }
+}
+
+/// How long the calling thread has been ready to run without a CPU since it started.
+fn queued_ns() -> u64 {
+    proc::thread_usage().run_queue_wait_ns
 }
 
 fn addr_of(endpoint: &load::Endpoint) -> Addr {
