@@ -4,13 +4,17 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::hostile::{HostileServer, Peer};
 use crate::support::process::Process;
+use crate::support::quota::Quota;
 use crate::support::requests::RUN_MAX;
-use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, errors_of, finish, run, start_measuring, sum_of, throng};
 use crate::support::{REACTS_WITHIN, free_address, skip, timed};
 
 /// A server's behaviour, and how it does it.
@@ -97,7 +101,44 @@ fn stalls_are_found_where_planted() {
         let results = stream(&url, "-c 20 -n 20").json();
         let [stalls, here] = counts(&results, ["stalls", "stalls_here"]);
         assert_eq!((stalls - here, results["steps"][0]["gap"]["max_ms"].as_f64() > Some(999.0)), (2, true));
+        assert!(owned(&results, &["server_asleep", "server_cpu"]) > 80.0, "{results:#}");
     });
+}
+
+/// The share of stalls that these owners have together, in percent.
+fn owned(results: &Value, owners: &[&str]) -> f64 {
+    let shares = &results["steps"][0]["stall_owners_percent"];
+    owners.iter().filter_map(|owner| shares[owner].as_f64()).sum()
+}
+
+#[test]
+fn a_stopped_generator_owns_its_stalls() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/stream?events=100&gap=20ms", server.address);
+    timed(|| {
+        let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
+        command.args("-c 20 -n 40".split(' '));
+        let generator = start_measuring(&mut command);
+        assert!(generator.signal(Signal::STOP));
+        thread::sleep(Duration::from_secs(1));
+        assert!(generator.signal(Signal::CONT));
+        let results = finish(generator, RUN_MAX).json();
+        let [stalls, here] = counts(&results, ["stalls", "stalls_here"]);
+        assert!(stalls >= 20 && stalls == here, "{results:#}");
+        assert!(owned(&results, &["generator"]) > 80.0, "{results:#}");
+    });
+}
+
+#[test]
+fn a_throttled_generator_owns_its_stalls() {
+    let (Some(quota), server) = (Quota::new(10), Server::start(&[])) else { return };
+    let url = format!("http://{}/stream?events=100&gap=20ms", server.address);
+    let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
+    // All gaps are long, so that those above the median are taken.
+    command.args("-c 200 -n 200 --stall 1 --connect-timeout 20s".split(' '));
+    let results = run(&mut quota.over(&command), 2 * RUN_MAX).json();
+    assert!(results["steps"][0]["generator"]["throttled_percent"].as_f64() > Some(10.0), "{results:#}");
+    assert!(sum_of(&results, "stalls") > 0 && owned(&results, &["generator"]) > 50.0, "{results:#}");
 }
 
 /// Two thousand at once, of two hundred events each, every fault in twenty of them.

@@ -204,7 +204,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 15] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 41] = [
+const ELSEWHERE: [(&str, &str); 42] = [
     ("/$defs/counts/properties/after_end", "tests/streams.rs"),
     ("/$defs/counts/properties/batched", "tests/frames.rs"),
     ("/$defs/counts/properties/broken_off", "tests/streams.rs"),
@@ -237,6 +237,7 @@ const ELSEWHERE: [(&str, &str); 41] = [
         "/$defs/step/properties/handshake_parts/properties/login",
         "tests/login.rs: an app whose clients log in",
     ),
+    ("/$defs/step/properties/stall_owners_percent", "tests/streams.rs"),
     ("/$defs/step/properties/interrupted", "tests/machine.rs: a run that the user ends"),
     ("/$defs/step/properties/intervals", "steps of 20 s"),
     ("/$defs/step/properties/join", "tests/visits.rs"),

@@ -5,7 +5,7 @@ use stats::Timed;
 use crate::finding::Cause;
 use crate::format::{counted, duration};
 use crate::step::Step;
-use crate::verdict::{self, Stalls};
+use crate::verdict::{self, Owners, Stalls};
 
 /// A second: a page that answers later has lost its reader's train of thought (Nielsen, "Response Times", 1993).
 const SLOW_NS: u64 = 1_000_000_000;
@@ -31,10 +31,12 @@ pub(super) fn of(step: &Step) -> Option<String> {
     if stalls > 0 && paused_ns > SLOW_FOR_A_THIRD_NS {
         let stalled = format!("answers stalled {}", counted(stalls, "time"));
         // The longest gap may be one of the generator's.
-        return Some(match step.counts.stalls_here {
+        let stalled = match step.counts.stalls_here {
             0 => format!("{stalled}, for up to {}", duration(paused_ns)),
             _ => stalled,
-        });
+        };
+        let owners = Owners::of_stalls(step).map(|owners| format!(" ({})", owners.told(step)));
+        return Some(stalled + &owners.unwrap_or_default());
     }
     // The round trip of an answer that comes in pieces is as long as it is: its reader waits for the first.
     let told = [Timed::First, Timed::Rtt, Timed::Delivery];

@@ -50,10 +50,9 @@ pub(super) struct FileAccount {
 impl FileAccount {
     pub(super) fn of(step: &Step) -> Option<Self> {
         let spent = step.spent.as_ref()?;
-        let percent = |&(owner, share): &(Owner, f64)| Some((owner.key(), rounded(share)?));
         let part = |of: &LatencyParts, owners: Option<Owners>| FilePart {
             spent: FileSpent::from(of),
-            owners_percent: owners.unwrap_or_default().0.iter().filter_map(percent).collect(),
+            owners_percent: by_key(owners),
         };
         Some(FileAccount {
             waited_percent: rounded(spent.waited_percent)?,
@@ -64,6 +63,12 @@ impl FileAccount {
             tail: part(&spent.tail, Owners::of_tail(step)),
         })
     }
+}
+
+/// Shares by the names of their owners.
+pub(super) fn by_key(owners: Option<Owners>) -> BTreeMap<&'static str, f64> {
+    let named = |(owner, percent): (Owner, f64)| Some((owner.key(), rounded(percent)?));
+    owners.unwrap_or_default().0.into_iter().filter_map(named).collect()
 }
 
 impl From<FileAccount> for TimeSpent {

@@ -12,7 +12,7 @@ use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, optional_seconds, seconds};
 use super::parts::{FileRole, FileSay};
 use super::resources::{FileGenerator, FileMachine, FileServer};
-use super::spent::FileAccount;
+use super::spent::{self, FileAccount};
 use crate::absences::{Absences, Ages};
 use crate::conclusion;
 use crate::rates::Rates;
@@ -20,6 +20,7 @@ use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
 use crate::spent::TimeSpent;
 use crate::step::{FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup};
+use crate::verdict::Owners;
 
 mirror!(FileWarmup of Warmup {
     clients: u64,
@@ -179,6 +180,9 @@ pub(super) struct FileStep {
     figures: FileFigures,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     account: Option<FileAccount>,
+    /// Made of the rest, for who reads the file.
+    #[serde(skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
+    stall_owners_percent: BTreeMap<&'static str, f64>,
     counts: FileCounts,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     statuses: BTreeMap<u16, u64>,
@@ -230,6 +234,7 @@ impl From<&Step> for FileStep {
             rates: FileRates::from(&step.rates),
             figures: FileFigures(step.figures.clone()),
             account: FileAccount::of(step),
+            stall_owners_percent: spent::by_key(Owners::of_stalls(step)),
             counts: FileCounts::of(&step.counts, &step.errors),
             statuses: step.statuses.clone(),
             absences: step.absences.iter().map(FileAbsences::from).collect(),

@@ -85,6 +85,15 @@ findings! {
         /// Messages due.
         asked: PerS,
     } => "it sent {sent:#} messages/s of {asked} with the server idle, as far as that is visible";
+    /// Streamed answers stalled beyond a limit, as the generator read them late.
+    GeneratorPaused "generator.paused" {
+        /// How often.
+        times: u64,
+        /// The longest gap between two events.
+        longest: Ns,
+        /// Owners of the stalls: shares.
+        owners: String,
+    } => "it read answers late, which stalled {}, the longest gap was {longest}: {owners}", times.times();
     /// Clients were ready, and the load passed without a message.
     GeneratorSentNothing "generator.sent_nothing" {
         /// The length of the load.
@@ -279,6 +288,15 @@ findings! {
         /// When it was first seen, since the load began.
         first: Ns,
     } => "it stood still {}, for up to {longest}, first {first} after the load began", times.times();
+    /// Streamed answers stalled beyond a limit, mostly with the server.
+    ServerPaused "server.paused" {
+        /// How often.
+        times: u64,
+        /// The longest gap between two events.
+        longest: Ns,
+        /// Owners of the stalls: shares.
+        owners: String,
+    } => "its answers stalled {}, the longest gap was {longest}: {owners}", times.times();
     /// The server's accept queue was full.
     ServerListenQueue "server.listen_queue" {
         /// How often.
@@ -345,6 +363,15 @@ findings! {
         /// Idle CPU.
         idle: Percent,
     } => "other programs used {others} of it{}; {idle} was idle, and the server did not keep up", programs.behind(": ");
+    /// Streamed answers stalled beyond a limit, mostly for want of a CPU.
+    MachinePaused "machine.paused" {
+        /// How often.
+        times: u64,
+        /// The longest gap between two events.
+        longest: Ns,
+        /// Owners of the stalls: shares.
+        owners: String,
+    } => "answers stalled {} for want of a CPU, the longest gap was {longest}: {owners}", times.times();
 
     /// A link was full.
     NetworkLink "network.link" {

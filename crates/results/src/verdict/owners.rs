@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stats::{Figures, LatencyParts, Timed};
+use stats::{Counts, Figures, LatencyParts, Timed};
 
 use super::pool::needs_connections;
 use crate::resources::ThreadUse;
@@ -118,11 +118,33 @@ impl Owners {
             (served_ns - network_ns, serving),
             (spent.unanswered_ns as f64, vec![(Owner::Unanswered, 1.0)]),
         ];
+        Some(Owners::of_parts(&parts, whole_ns))
+    }
+
+    /// Shares of the stalls of its streamed answers, by their number; `None` without any.
+    pub fn of_stalls(step: &Step) -> Option<Owners> {
+        let Counts { stalls, stalls_here, stalls_starved, .. } = step.counts;
+        if stalls == 0 {
+            return None;
+        }
+        let throttled_percent = step.generator.as_ref().and_then(|generator| generator.throttled_percent);
+        // Its own quota is what it was ready to run without.
+        let starved = if is_throttled(throttled_percent) { 0 } else { stalls_starved };
+        let parts = [
+            (stalls_here.saturating_sub(starved) as f64, vec![(Owner::Generator, 1.0)]),
+            (starved as f64, vec![(Owner::Contention, 1.0)]),
+            (stalls.saturating_sub(stalls_here) as f64, in_stalls(step)),
+        ];
+        Some(Owners::of_parts(&parts, stalls as f64))
+    }
+
+    /// Shares of the whole that these are parts of.
+    fn of_parts(parts: &[(f64, Shares)], whole: f64) -> Owners {
         let percent = |owner: Owner| {
-            let of_part = |(ns, shares): &(f64, Shares)| {
-                ns * shares.iter().filter(|(whose, _)| *whose == owner).map(|(_, share)| share).sum::<f64>()
+            let of_part = |(part, shares): &(f64, Shares)| {
+                part * shares.iter().filter(|(whose, _)| *whose == owner).map(|(_, share)| share).sum::<f64>()
             };
-            100.0 * parts.iter().map(of_part).sum::<f64>() / whole_ns
+            100.0 * parts.iter().map(of_part).sum::<f64>() / whole
         };
         let mut owners: Vec<(Owner, f64)> = Owner::ALL
             .map(|owner| (owner, percent(owner)))
@@ -130,7 +152,7 @@ impl Owners {
             .filter(|(_, percent)| *percent > 0.0)
             .collect();
         owners.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        Some(Owners(owners))
+        Owners(owners)
     }
 
     /// The shares as a line has them, with the programs that had the CPU that was waited for.
@@ -243,12 +265,7 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     };
     let ready_ns = ready_ns.min(of_each_ns(waiting)).clamp(0.0, unhindered_ns - cpu_ns);
     let is_at_work = (is_busy * (1.0 - of_waiting)).min(1.0 - is_starved);
-    let is_throttled = step
-        .server
-        .as_ref()
-        .and_then(|server| server.throttled_percent)
-        .is_some_and(|it| it >= THROTTLED_PERCENT_MIN);
-    let contention = if is_throttled { Owner::ServerCpu } else { Owner::Contention };
+    let contention = lacking(step);
     let parts = [
         (Owner::ServerCpu, cpu_ns),
         (Owner::ServerQueue, behind_ns * is_at_work),
@@ -259,6 +276,39 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
         (contention, ready_ns + behind_ns * is_starved),
     ];
     parts.map(|(owner, ns)| (owner, ns / mean_ns.max(f64::EPSILON))).to_vec()
+}
+
+/// Splits stalls that were read in time, by what the server's busiest thread did in the step on average. On
+/// the way from another machine, the network may as well have held the events back.
+fn in_stalls(step: &Step) -> Shares {
+    let threads = step.server.iter().filter(|_| is_here(step)).flat_map(|server| &server.thread_use);
+    let ready = |thread: &ThreadUse| thread.cpu_percent() + thread.waiting_percent;
+    let Some(busiest) = threads.max_by(|a, b| ready(a).total_cmp(&ready(b))) else {
+        return vec![(Owner::Server, 1.0)];
+    };
+    // The kernel counts CPU time in ticks: the parts may be more than the whole.
+    let whole = ready(busiest).max(100.0);
+    vec![
+        (Owner::ServerCpu, busiest.cpu_percent() / whole),
+        (lacking(step), busiest.waiting_percent / whole),
+        (Owner::ServerAsleep, 1.0 - ready(busiest) / whole),
+    ]
+}
+
+/// The owner of the time in which the server was ready to run and had no CPU.
+fn lacking(step: &Step) -> Owner {
+    let throttled_percent = step.server.as_ref().and_then(|server| server.throttled_percent);
+    if is_throttled(throttled_percent) { Owner::ServerCpu } else { Owner::Contention }
+}
+
+/// Returns whether a quota of CPU was used up so often that it is what threads that are ready wait for.
+fn is_throttled(throttled_percent: Option<f64>) -> bool {
+    throttled_percent.is_some_and(|percent| percent >= THROTTLED_PERCENT_MIN)
+}
+
+/// Returns whether the server is on this machine, as far as it is known.
+fn is_here(step: &Step) -> bool {
+    step.machine.as_ref().and_then(|machine| machine.same_host) != Some(false)
 }
 
 /// The server's threads, on average.
@@ -294,8 +344,7 @@ impl Threads {
 
 /// The way to another machine and back: that of its TCP connects.
 fn way_ns(step: &Step) -> f64 {
-    let is_here = step.machine.as_ref().and_then(|machine| machine.same_host) != Some(false);
-    if is_here || step.figures.tcp.is_empty() { 0.0 } else { step.figures.tcp.quantile_ns(0.5) as f64 }
+    if is_here(step) || step.figures.tcp.is_empty() { 0.0 } else { step.figures.tcp.quantile_ns(0.5) as f64 }
 }
 
 #[cfg(test)]
@@ -430,6 +479,26 @@ mod tests {
         step.machine = Some(MachineUse { same_host: Some(false), ..MachineUse::default() });
         step.figures.tcp.record_ns(80 * MS);
         assert_eq!(shares(&step)[0], (Owner::Network, 40));
+    }
+
+    #[test]
+    fn stalls_have_owners() {
+        use Owner::{Contention, Generator, Server, ServerAsleep, ServerCpu};
+        let mut step = step(10.0, 20.0);
+        let of = |step: &Step| {
+            let owners = Owners::of_stalls(step)?.0;
+            Some(owners.iter().map(|&(owner, percent)| (owner, percent.round())).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&step), None);
+        (step.counts.stalls, step.counts.stalls_here, step.counts.stalls_starved) = (10, 4, 1);
+        let all = [(ServerAsleep, 42.0), (Generator, 30.0), (Contention, 22.0), (ServerCpu, 6.0)];
+        assert_eq!(of(&step).unwrap(), all);
+        step.generator.as_mut().unwrap().throttled_percent = Some(50.0);
+        assert_eq!(of(&step).unwrap()[1..3], [(Generator, 40.0), (Contention, 12.0)], "its own quota");
+        step.server.as_mut().unwrap().throttled_percent = Some(50.0);
+        assert_eq!(of(&step).unwrap(), [(ServerAsleep, 42.0), (Generator, 40.0), (ServerCpu, 18.0)]);
+        step.server = None;
+        assert_eq!(of(&step).unwrap(), [(Server, 60.0), (Generator, 40.0)]);
     }
 
     #[test]

@@ -2,10 +2,15 @@
 //!
 //! A stall is not a queue. Most messages are answered as fast as ever, and those of some seconds wait for as
 //! long as it lasts. No CPU is missing meanwhile: neither the generator was late by half of that, nor did a
-//! thread of the server wait for a CPU for so long.
+//! thread of the server wait for a CPU for so long. Stalls of streamed answers are counted one by one, each
+//! with its owner.
 
+use stats::{Count, Timed};
+
+use super::owners::{Owner, Owners};
 use crate::finding::Cause;
 use crate::finding::quantity::Ns;
+use crate::limit::{Counted, Figure, LimitOutcome, Statistic};
 use crate::step::{Second, Step};
 
 /// A wait that people notice, in any application: half a second.
@@ -23,8 +28,12 @@ pub(crate) struct Stalls {
     first_ns: u64,
 }
 
-/// Returns the stalls whose cause is the server: neither it nor the generator lacked a CPU meanwhile.
+/// Returns the stalls whose cause is the server: neither it nor the generator lacked a CPU meanwhile. Stalls
+/// of streamed answers have other owners as well, and count where they broke a limit.
 pub(super) fn stalled(step: &Step) -> Option<Cause> {
+    if step.counts.events > 0 {
+        return of_answers(step);
+    }
     let Stalls { times, longest_ns, lasted_ns, first_ns } = stalls(step)?;
     // The server's threads say only how long they waited over the whole step.
     (!lacks_cpu(step, lasted_ns)).then_some(Cause::ServerStalled {
@@ -32,6 +41,35 @@ pub(super) fn stalled(step: &Step) -> Option<Cause> {
         times,
         first: Ns(first_ns),
     })
+}
+
+/// Stalls of streamed answers that broke a limit, by the owner of most.
+fn of_answers(step: &Step) -> Option<Cause> {
+    step.broken().find(|limit| is_of_stalls(step, limit))?;
+    let all = Owners::of_stalls(step)?;
+    let (own, contended) = (all.percent(Owner::Generator), all.percent(Owner::Contention));
+    let of_server = all.of_server() + all.percent(Owner::Server);
+    let (times, longest, owners) = (step.counts.stalls, Ns(step.figures.gap.max_ns()), all.told(step));
+    Some(if of_server >= own.max(contended) {
+        Cause::ServerPaused { times, longest, owners }
+    } else if own >= contended {
+        Cause::GeneratorPaused { times, longest, owners }
+    } else {
+        Cause::MachinePaused { times, longest, owners }
+    })
+}
+
+/// Returns whether a limit is on stalls, or on gaps that are so long for no other reason.
+fn is_of_stalls(step: &Step, limit: &LimitOutcome) -> bool {
+    match limit.of.figure() {
+        Some(Figure::Counted(Counted::Count(Count::Stalls)) | Figure::Timed(Timed::Gap, Statistic::Max)) => {
+            true
+        }
+        Some(Figure::Timed(Timed::Gap, Statistic::Quantile(quantile))) => {
+            step.counts.stalls as f64 >= (1.0 - quantile) * step.figures.gap.count() as f64
+        }
+        _ => false,
+    }
 }
 
 /// Returns the stalls of a step that are not the generator's own, whatever their cause; `None` without any.

@@ -270,6 +270,26 @@ fn a_server_that_stands_still_is_named() {
 }
 
 #[test]
+fn stalls_that_broke_a_limit_are_their_owners() {
+    // Of a thousand gaps, twenty are stalls; so many of these were read late, and for want of a CPU.
+    let paused = |late: u64, starved: u64, limit: &str| {
+        judged(|step| {
+            (step.counts.events, step.counts.stalls) = (1_010, 20);
+            (step.counts.stalls_here, step.counts.stalls_starved) = (late, starved);
+            step.figures.gap.record_n_ns(10 * MS, 980);
+            step.figures.gap.record_n_ns(900 * MS, 20);
+            step.limits = vec![LimitOutcome::of_text(limit)];
+        })
+    };
+    let (who, why) = paused(4, 2, "stalls==0");
+    assert!(who == Bottleneck::Server && why.starts_with("server.paused longest_ms=900.0 "), "{why}");
+    assert!(why.ends_with("times=20"), "{why}");
+    assert!(paused(16, 2, "gap<100ms").1.starts_with("generator.paused "));
+    assert!(paused(16, 14, "gap.p99<100ms").1.starts_with("machine.paused "));
+    assert_eq!(paused(16, 14, "gap.p50<100ms").0, Bottleneck::None, "the median has other reasons");
+}
+
+#[test]
 fn slow_deliveries_are_no_stalls() {
     let (who, _) = judged(|step| {
         answered(step, 5 * MS);
