@@ -57,7 +57,7 @@ pub struct Entry {
     pub outcome: Option<Status>,
     /// How many limits were broken.
     pub broken_limits: u64,
-    /// True if nothing speaks against the figures.
+    /// True if it has no caveat.
     pub trusted: bool,
     /// True if it has not come to its end: it was cut short, or is still under way.
     pub unfinished: bool,

@@ -114,8 +114,8 @@ fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Ste
     let mut statement = transaction.prepare_cached(
         "INSERT INTO steps VALUES (:run, :step, :clients, :connected, :start_ns, :duration_ns, :asked_per_s,
          :achieved_per_s, :sent_per_s, :received_per_s, :connects_per_s, :sent, :expected, :received, :missing, :late,
-         :duplicate, :reordered, :errors, :server_cpu_percent, :server_rss_bytes, :generator_cpu_percent, :bottleneck,
-         :marks)",
+         :duplicate, :reordered, :corrupt, :unexpected, :leaked, :unacknowledged, :errors, :server_cpu_percent,
+         :server_rss_bytes, :generator_cpu_percent, :bottleneck, :caveats)",
     )?;
     statement.execute(named_params! {
         ":run": run,
@@ -136,12 +136,16 @@ fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Ste
         ":late": signed(counts.late),
         ":duplicate": signed(counts.duplicate),
         ":reordered": signed(counts.reordered),
+        ":corrupt": signed(counts.corrupt),
+        ":unexpected": signed(counts.unexpected),
+        ":leaked": signed(counts.leaked),
+        ":unacknowledged": signed(counts.unacknowledged),
         ":errors": signed(step.errors.total()),
         ":server_cpu_percent": server.and_then(|server| server.cpu_percent_mean),
         ":server_rss_bytes": server.and_then(|server| server.rss_bytes_peak).map(signed),
         ":generator_cpu_percent": generator.as_ref().and_then(|generator| generator.cpu_percent_mean),
         ":bottleneck": step.bottleneck.as_ref().map(|finding| finding.bottleneck.name()),
-        ":marks": finding::join(&step.caveats, "\n"),
+        ":caveats": finding::join(&step.caveats, "\n"),
     })?;
     Ok(())
 }

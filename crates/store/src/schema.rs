@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn every_earlier_schema_becomes_the_newest() {
+    fn files_come_to_the_newest_schema() {
         let newest = MIGRATIONS.len();
         for version in 0..=newest {
             let mut connection = of_version(version);
@@ -107,7 +107,7 @@ mod tests {
     const KEPT: &[&str] = &[include_str!("schema/kept-1.sql")];
 
     #[test]
-    fn rows_of_earlier_versions_are_kept() {
+    fn kept_stores_are_read() {
         assert_eq!(KEPT.len(), MIGRATIONS.len(), "each schema needs a store that it left");
         for (kept, version) in KEPT.iter().zip(1..) {
             let directory = tempfile::tempdir().unwrap();
@@ -132,13 +132,21 @@ mod tests {
 
     #[test]
     fn foreign_databases_are_known() {
-        let mut connection = Connection::open_in_memory().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
         assert_eq!(look(&connection).unwrap(), Found::Empty);
         connection.execute_batch("CREATE TABLE notes (text)").unwrap();
         assert_eq!(look(&connection).unwrap(), Found::Foreign);
         connection.pragma_update(None, "user_version", 3).unwrap();
         assert_eq!(look(&connection).unwrap(), Found::Foreign);
+    }
+
+    #[test]
+    fn unreleased_stores_are_known() {
+        let mut connection = of_version(MIGRATIONS.len());
         connection.pragma_update(None, "application_id", UNRELEASED_ID).unwrap();
+        connection.pragma_update(None, "user_version", 6).unwrap();
+        let as_found = tables(&connection);
         assert_eq!(migrate(&mut connection).unwrap(), Found::Unreleased);
+        assert_eq!(tables(&connection), as_found);
     }
 }

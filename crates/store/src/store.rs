@@ -102,8 +102,8 @@ impl Store {
     /// Opens the store at `path`, which is made, directory included, if it is not there.
     ///
     /// # Errors
-    /// The directory or the file cannot be made or opened; the file is something else, damaged, or of a newer schema:
-    /// it is left as it is.
+    /// The directory or the file cannot be made or opened; the file is something else, damaged, of a newer schema, or
+    /// from before the first release: it is left as it is.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             private::make_dir(directory)

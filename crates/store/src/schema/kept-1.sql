@@ -453,16 +453,16 @@ CREATE TABLE runs (
     url            TEXT NOT NULL,
     target_version TEXT,
     cpu            TEXT,
-    bottleneck     TEXT,             -- of the last step
+    bottleneck     TEXT,             -- the run's: of the lightest step that broke a limit, or of the last
     capacity       INTEGER,          -- clients, when they were searched for
     broken_limits  INTEGER NOT NULL,
-    trusted        INTEGER NOT NULL, -- 1: nothing speaks against the figures
+    trusted        INTEGER NOT NULL, -- 1: it has no caveat
     results        TEXT NOT NULL,
     unfinished     INTEGER NOT NULL, -- 1: it was killed or interrupted, or is still under way
     name           TEXT,
     note           TEXT,
     outcome        TEXT NOT NULL,    -- how its RESULT begins: PASSED, FAILED, UNCLEAR
-    p95_low_ns     INTEGER,          -- the 95% interval of the p95 of the metric and step below, where there is one
+    p95_low_ns     INTEGER,          -- the 95% interval of the p95 of shown_step and shown_figure, where there is one
     p95_high_ns    INTEGER,
     shown_step     INTEGER,          -- the step in lists, from 1: the heaviest that kept its limits, or the last
     shown_figure   TEXT,             -- the metric of it that is listed; NULL: nothing came
@@ -615,15 +615,19 @@ CREATE TABLE steps (
     late                  INTEGER NOT NULL,
     duplicate             INTEGER NOT NULL,
     reordered             INTEGER NOT NULL,
+    corrupt               INTEGER NOT NULL,
+    unexpected            INTEGER NOT NULL,
+    leaked                INTEGER NOT NULL,
+    unacknowledged        INTEGER NOT NULL,
     errors                INTEGER NOT NULL,
     server_cpu_percent    REAL,
     server_rss_bytes      INTEGER,
     generator_cpu_percent REAL,
     bottleneck            TEXT,
-    marks                 TEXT NOT NULL,    -- a line each
+    caveats               TEXT NOT NULL,    -- a line each
     PRIMARY KEY (run, step)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "steps" VALUES('20261130-174141-0c70d0',1,2,2,67153280,1000000000,20.0,20.0,20.0,20.0,1.7587949862383086952e+02,20,20,20,0,0,0,0,0,0.0,17784832,5.89462134306064311495e-01,'none','the generator fell behind its schedule by up to 2.14ms
+INSERT INTO "steps" VALUES('20261130-174141-0c70d0',1,2,2,67153280,1000000000,20.0,20.0,20.0,20.0,1.7587949862383086952e+02,20,20,20,0,0,0,0,0,0,0,0,0,0.0,17784832,5.89462134306064311495e-01,'none','the generator fell behind its schedule by up to 2.14ms
 other programs used 99.7% of the generator''s machine (sh 129%, bash 54%, python3 8% of a core)
 p95 is uncertain: 20 samples (200 needed)');
 CREATE TABLE tags (

@@ -70,6 +70,23 @@ fn a_searchs_row_is_of_one_step() {
 }
 
 #[test]
+fn defects_have_a_column_each() {
+    let mut run = run_of(1);
+    let of_step = &mut run.steps[0].counts;
+    (of_step.duplicate, of_step.reordered, of_step.corrupt) = (1, 2, 3);
+    (of_step.unexpected, of_step.leaked, of_step.unacknowledged) = (4, 5, 6);
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
+    store.save(&run).unwrap();
+    let columns = ["duplicate", "reordered", "corrupt", "unexpected", "leaked", "unacknowledged"];
+    let in_row: [i64; 6] = columns.map(|column| {
+        let select = format!("SELECT {column} FROM steps");
+        store.ask(|connection| connection.query_row(&select, [], |row| row.get(0))).unwrap()
+    });
+    assert_eq!(in_row, [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
 fn lower_bounds_are_listed_as_such() {
     let mut run = run_of(10);
     assert_eq!(entry(&run).at_least, [false; 3]);
