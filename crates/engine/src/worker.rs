@@ -26,11 +26,12 @@ use crate::clients::{Clients, ClosedConnection, ConnectAttempt, Outcome, PUBLISH
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
 use crate::reporter::Reporter;
-use crate::timing::{Batch, ConnectionAction, Disruptions, Growth, Heard, Pace, SlowReaders, Visits};
+use crate::timing::{
+    Batch, ConnectionAction, Disruptions, EVENTS_PER_WAIT, Growth, Heard, Pace, ReadTurn, SlowReaders, Visits,
+};
 
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
-const EVENTS_PER_WAIT: usize = 1024;
 /// Most clients that connect again before something is read.
 const CONNECTS_MAX: usize = 128;
 /// The waker's token; clients have their index below and their attempt above.
@@ -180,8 +181,8 @@ impl Worker {
             }
             // After all that has arrived: no deadline strikes a client whose answer is here already.
             let now_ns = clock::monotonic_ns();
-            let is_full = events.len() >= EVENTS_PER_WAIT || !self.unfinished.is_empty();
-            self.heard.handle_read(woken_ns, is_full, now_ns);
+            let turn = ReadTurn { woken_ns, ready: events.len(), unfinished: self.unfinished.len() };
+            self.heard.handle_read(turn, now_ns);
             self.pump(now_ns);
             self.handle_timeouts(now_ns);
             if self.is_finished(now_ns) {

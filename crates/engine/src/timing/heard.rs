@@ -1,12 +1,26 @@
 //! The moment until which everything that arrived has been read.
 //!
-//! Rules. epoll tells of a bounded number of connections at a time. Until it has told of fewer, a client whose
-//! answer is here may not have been read: its deadline, which has passed meanwhile, does not strike yet. Where
-//! that goes on, deadlines are late by [`BEHIND_NS_MAX`] at most: a client that never answers must not hold up
-//! the others for ever.
+//! Rules. epoll tells of a bounded number of connections at a time, and a turn reads a bounded part of each.
+//! Until it has told of fewer, and all of them are empty, a client whose answer is here may not have been read:
+//! its deadline, which has passed meanwhile, does not strike yet. Where that goes on, deadlines are late by
+//! [`BEHIND_NS_MAX`] at most: a client that never answers must not hold up the others for ever.
+
+/// The most connections that epoll tells of at a time.
+pub(crate) const EVENTS_PER_WAIT: usize = 1024;
 
 /// The longest time by which deadlines are late.
 const BEHIND_NS_MAX: u64 = 1_000_000_000;
+
+/// A worker's turn, in which it reads from connections that are ready.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadTurn {
+    /// The moment at which epoll told of them.
+    pub(crate) woken_ns: u64,
+    /// How many epoll told of.
+    pub(crate) ready: usize,
+    /// How many have more than a turn may read: an answer may be in what is left.
+    pub(crate) unfinished: usize,
+}
 
 /// How far a worker has read what arrives.
 #[derive(Debug, Default)]
@@ -15,11 +29,12 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// Notes that what was told at `woken_ns` has been read by now; `is_full` if there may have been more.
-    pub(crate) fn handle_read(&mut self, woken_ns: u64, is_full: bool, now_ns: u64) {
-        self.until_ns = match is_full {
+    /// Notes that a turn is over.
+    pub(crate) fn handle_read(&mut self, turn: ReadTurn, now_ns: u64) {
+        let has_more = turn.ready >= EVENTS_PER_WAIT || turn.unfinished > 0;
+        self.until_ns = match has_more {
             true => self.until_ns.max(now_ns.saturating_sub(BEHIND_NS_MAX)),
-            false => woken_ns,
+            false => turn.woken_ns,
         };
     }
 
@@ -37,12 +52,15 @@ mod tests {
     fn deadlines_wait_for_what_is_unread() {
         const MS: u64 = 1_000_000;
         let mut heard = Heard::default();
-        let mut read = |woken_ms: u64, is_full| {
-            heard.handle_read(woken_ms * MS, is_full, (woken_ms + 50) * MS);
+        let mut read = |woken_ms: u64, ready, unfinished| {
+            let turn = ReadTurn { woken_ns: woken_ms * MS, ready, unfinished };
+            heard.handle_read(turn, (woken_ms + 50) * MS);
             heard.until_ns() / MS
         };
-        assert_eq!([read(5_000, false), read(5_100, true), read(5_200, true)], [5_000; 3]);
-        assert_eq!([read(6_000, true), read(7_000, true)], [5_050, 6_050], "a second behind, and no more");
-        assert_eq!(read(7_100, false), 7_100);
+        const FULL: usize = EVENTS_PER_WAIT;
+        assert_eq!([read(5_000, FULL - 1, 0), read(5_100, FULL, 0), read(5_200, 2, 1)], [5_000; 3]);
+        let behind = [read(6_000, FULL, 0), read(7_000, 2, 1)];
+        assert_eq!(behind, [5_050, 6_050], "a second behind, and no more");
+        assert_eq!(read(7_100, 2, 0), 7_100);
     }
 }

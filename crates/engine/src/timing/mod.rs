@@ -25,7 +25,7 @@ pub(crate) use batch::{Batch, BatchEnd, Due, Portion};
 pub(crate) use disruptions::{ConnectionAction, Disruptions};
 pub(crate) use flap::Presence;
 pub(crate) use growth::Growth;
-pub(crate) use heard::Heard;
+pub(crate) use heard::{EVENTS_PER_WAIT, Heard, ReadTurn};
 pub(crate) use pace::{LocalSenders, Pace};
 pub(crate) use slow_readers::SlowReaders;
 pub(crate) use visits::Visits;
