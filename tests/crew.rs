@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::throng::{Server, run, throng};
+use crate::support::throng::{Server, finish, run, throng};
 use crate::support::{free_address, timed};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -75,6 +76,22 @@ fn copies_come_once_at_two_addresses() {
         let step = step(&format!("{scheme}://{}{path}", server.address), "broadcast", &flags);
         let counts = ["sent", "expected", "received", "missing", "duplicate", "reordered"];
         assert_eq!(counts.map(|name| count(&step, name)), [60, 720, 720, 0, 0, 0], "{protocol}");
+    }
+}
+
+#[test]
+fn clients_are_spread_over_all_addresses() {
+    let (first, second) = (Server::start(&[]), Server::start(&[]));
+    let other = second.address.to_string();
+    let step = step(&first.url(), "echo", &["--also", &other, "--clients", "12", "-c", "12", "-s", "24"]);
+    assert_eq!(count(&step, "received"), 24);
+    for server in [first, second] {
+        assert!(server.process.signal(Signal::TERM));
+        let outcome = finish(server.process, RUN_MAX);
+        let served = outcome.stdout.lines().find_map(|line| line.strip_prefix("served ")?.split_once(' '));
+        let count: u64 = served.expect("it counts connections").0.parse().unwrap();
+        // Six clients each, and a few looks whether the server listens and answers.
+        assert!((6..=9).contains(&count), "{outcome}");
     }
 }
 
