@@ -2,7 +2,7 @@
 //!
 //! A batch is the number of bytes that follow (u32), the messages (u32), the topic (u64), the dialect (u8),
 //! all little-endian, and the frames. Batches are never forwarded, so that none can come twice. Siblings are
-//! the same program: one that sends bytes of another form is cut off.
+//! this program, so that bytes of another form are its own error.
 
 use std::io;
 
@@ -102,8 +102,8 @@ impl Peer {
                 Err(error) => return Err(error),
             }
             let mut rest = &self.partial[..];
-            while let Some((bytes, behind)) = split(rest)? {
-                arrived.push(decode(bytes).ok_or(io::ErrorKind::InvalidData)?);
+            while let Some((bytes, behind)) = split(rest) {
+                arrived.push(decode(bytes));
                 rest = behind;
             }
             let done = self.partial.len() - rest.len();
@@ -125,25 +125,23 @@ fn encode(room_batch: &RoomBatch) -> Vec<u8> {
     bytes
 }
 
-/// Splits bytes into the first batch and the rest; `None` while the batch is incomplete. Fails on a length
-/// that no peer sends.
-fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
-    let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
+/// Splits bytes into the first batch and the rest; `None` while the batch is incomplete.
+fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     let length = u32::from_le_bytes(*length) as usize;
     // Else a wrong length would have everything that follows gathered as one batch.
-    if length > HEAD_BYTES + QUEUED_BYTES_MAX {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    Ok(rest.split_at_checked(length))
+    assert!(length <= HEAD_BYTES + QUEUED_BYTES_MAX, "a sibling's batch has {length} bytes");
+    rest.split_at_checked(length)
 }
 
-/// Decodes a batch; `None` if the bytes are no batch.
-fn decode(bytes: &[u8]) -> Option<RoomBatch> {
-    let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+/// Decodes a batch, whole and without its length.
+fn decode(bytes: &[u8]) -> RoomBatch {
+    let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>().expect("a sibling's batch has a head");
     let [m0, m1, m2, m3, topic @ .., dialect] = *head;
     let messages = u32::from_le_bytes([m0, m1, m2, m3]);
-    let room = Room { dialect: *DialectId::ALL.get(usize::from(dialect))?, topic: u64::from_le_bytes(topic) };
-    Some(RoomBatch { room, messages, frames: frames.into() })
+    let dialect = *DialectId::ALL.get(usize::from(dialect)).expect("a sibling has the same ALL");
+    let room = Room { dialect, topic: u64::from_le_bytes(topic) };
+    RoomBatch { room, messages, frames: frames.into() }
 }
 
 #[cfg(test)]
@@ -180,18 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn invalid_batches_cut_the_peer_off() {
-        let mut of_no_dialect = encode(&room_batch(ONE));
-        of_no_dialect[LENGTH_BYTES + HEAD_BYTES - 1] = 99;
-        for bytes in [of_no_dialect, vec![2, 0, 0, 0, 1, 1], vec![0xff; 5]] {
-            let (ours, theirs) = pair().unwrap();
-            let mut peer = Peer { link: Link::new(theirs), partial: Vec::new() };
-            let mut arrived = Vec::new();
-            ours.send(&[encode(&room_batch(ANOTHER)), bytes.clone()].concat()).unwrap();
-            let error = peer.read(&mut [0; 64], &mut arrived).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{bytes:?}");
-            assert_eq!(arrived.len(), 1, "what came before it stays");
-        }
+    #[should_panic(expected = "a sibling's batch has 4294967295 bytes")]
+    fn impossible_lengths_are_errors_of_this_program() {
+        split(&[0xff; LENGTH_BYTES]);
     }
 
     #[test]
