@@ -215,7 +215,7 @@ mod tests {
             clients_per_process: 9,
             run: Some("77".into()),
             host: None,
-            sealed_to: String::new(),
+            sealed_to: "X".repeat(56),
             lock: None,
         }
     }

@@ -92,7 +92,6 @@ pub struct Hello {
     #[serde(default)]
     pub host: Option<HostHello>,
     /// The public part of the key to which messages to it are sealed.
-    #[serde(default)]
     pub sealed_to: String,
     /// The key that it obeys; `None` if it obeys any coordinator that reaches it.
     #[serde(default)]
@@ -121,9 +120,7 @@ impl Hello {
     /// Returns whether an introduction can be true: it came over a network.
     fn is_sound(&self) -> bool {
         let lock_words = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
-        // Agents of earlier versions have no such key.
-        let lock_words = lock_words.chain(Some(&self.sealed_to).filter(|key| !key.is_empty()));
-        let words = [&self.id, &self.name].into_iter().chain(&self.run).chain(lock_words);
+        let words = [&self.id, &self.name, &self.sealed_to].into_iter().chain(&self.run).chain(lock_words);
         let labels = self.labels.iter().flat_map(|(key, value)| [key, value]);
         self.labels.len() <= LABELS_MAX
             && words.chain(labels).all(|word| name(word).is_ok())
@@ -266,6 +263,7 @@ mod tests {
             bad(|hello| hello.id = "a.b".into()),
             bad(|hello| hello.name = String::new()),
             bad(|hello| hello.name = "\u{1b}[2J".into()),
+            bad(|hello| hello.sealed_to = String::new()),
             bad(|hello| hello.labels = (0..99).map(|k| (format!("k{k}"), "v".into())).collect()),
             bad(|hello| hello.labels = [("k".into(), "v".repeat(999))].into()),
             bad(|hello| hello.threads = 0),
