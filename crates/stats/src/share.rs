@@ -70,10 +70,10 @@ impl Share {
 
     /// The 95% interval (the ratio estimator; Cochran, Sampling Techniques, 6.4). Where no unit has any part,
     /// or none any rest, the share of such units in the limit: 1 − 0.05^(1/n) (Clopper and Pearson). `None`
-    /// with fewer than 2 units, or where their squares are not known.
+    /// with fewer than 2 units.
     pub fn interval(&self) -> Option<Interval> {
         let (value, n) = (self.value()?, self.units as f64);
-        if self.units < 2 || self.whole_squares == 0 {
+        if self.units < 2 {
             return None;
         }
         let unseen = 1.0 - (1.0 - CONFIDENCE).powf(1.0 / n);
