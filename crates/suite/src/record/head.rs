@@ -31,10 +31,8 @@ pub struct Head {
     /// Rounds that those have at the most whose figures are not known well.
     pub repeats_max: u32,
     /// The time in which the measurements should be over, in seconds.
-    #[serde(default)]
     pub budget_s: Option<f64>,
     /// True if the reference server also runs under a second name, as a control.
-    #[serde(default)]
     pub has_control: bool,
     /// The seed of all random choices.
     pub seed: u64,
@@ -55,7 +53,6 @@ pub struct Head {
     #[serde(default)]
     pub in_round: Option<usize>,
     /// The target agent that ran the servers, if they did not run on this machine.
-    #[serde(default)]
     pub target_agent: Option<String>,
     /// The version of throng.
     pub throng: String,
@@ -66,10 +63,8 @@ pub struct Head {
     /// The receipt of each target, in the order of their names.
     pub receipts: Vec<PreparedTarget>,
     /// The targets that the command line named.
-    #[serde(default)]
     pub named: Vec<String>,
     /// Named targets without a part in some scenarios, and in which.
-    #[serde(default)]
     pub left_out: Vec<LeftOut>,
 }
 
@@ -79,7 +74,8 @@ impl Head {
     pub(crate) fn blank() -> Head {
         let head = serde_json::json!({
             "schema": super::SCHEMA, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3,
-            "repeats_max": 3, "seed": 7, "pin": null, "server_pin": null, "throng": "0.1.0", "started": "", "machine": [], "receipts": [],
+            "repeats_max": 3, "has_control": false, "seed": 7, "pin": null, "server_pin": null, "throng": "0.1.0",
+            "started": "", "machine": [], "receipts": [], "named": [], "left_out": [],
         });
         serde_json::from_value(head).unwrap()
     }

@@ -281,7 +281,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let head: Head = serde_json::from_value(serde_json::json!({
             "schema": 1, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3,
-            "repeats_max": 3, "seed": 7, "pin": null, "server_pin": null, "throng": "", "started": "", "machine": [], "receipts": [],
+            "repeats_max": 3, "budget_s": null, "has_control": false, "seed": 7, "pin": null, "server_pin": null,
+            "target_agent": null, "throng": "", "started": "", "machine": [], "receipts": [], "named": [], "left_out": [],
         }))
         .unwrap();
         let mut record = Record::create(Claim::make(folder.path()).unwrap(), head).unwrap();
