@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use engine::ProbeResult;
 use load::{ClientSpec, Plan};
 use net::clock;
+use stats::error_kind;
 use wire::{DialectId, Facts, HttpOptions};
 
 use crate::answer::Answer;
@@ -215,11 +216,13 @@ fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
         "no_http2_websocket" => {
             "; leave out --http2, or enable extended CONNECT there (RFC 8441, SETTINGS_ENABLE_CONNECT_PROTOCOL)"
         }
-        "eof" | "reset" if plan.client_spec.alpn().is_some() && plan.tls.is_none() && heard.is_empty() => {
+        error_kind::EOF | error_kind::RESET
+            if plan.client_spec.alpn().is_some() && plan.tls.is_none() && heard.is_empty() =>
+        {
             "; a server that does not speak HTTP/2 here may do so: leave out --http2, or try wss:// or https://"
         }
-        "eof" | "reset" if plan.client_spec.alpn().is_some() => "",
-        "eof" | "reset" if plan.tls.is_none() && heard.is_empty() => {
+        error_kind::EOF | error_kind::RESET if plan.client_spec.alpn().is_some() => "",
+        error_kind::EOF | error_kind::RESET if plan.tls.is_none() && heard.is_empty() => {
             let tls = "; a server that expects TLS does so: try wss:// or https://";
             return match usual_place(plan) {
                 None => tls.into(),

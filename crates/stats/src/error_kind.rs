@@ -1,7 +1,7 @@
-//! Kinds of errors by their names in files. One that some crate counts and another reads has its name from here.
+//! Kinds of errors by their names in files. A name that one crate counts and another reads is declared here.
 //! What ends a connection has more names, those of `net::errors`, TLS and `wire::Failure`; verdicts read a few.
 
-/// Declares the kinds of errors that are no connection's, and their list: a new one needs a row alone.
+/// Declares the kinds of errors that do not end a connection, and their list: a new one needs a row alone.
 macro_rules! not_of_connections {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
         $($(#[$doc])* pub const $name: &str = $text;)*

@@ -13,6 +13,7 @@ use engine::ProbeResult;
 use load::{Plan, Workload};
 use net::signals::Interrupts;
 use results::units;
+use stats::error_kind;
 use wire::HttpOptions;
 
 use crate::answer::Answer;
@@ -48,7 +49,7 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for all of them.
 const TIME_MAX: Duration = Duration::from_secs(15);
 /// Kinds of errors with which a server that is there may end a plain request.
-const ENDS: [&str; 4] = ["eof", "tls_eof", "reset", "not_http"];
+const ENDS: [&str; 4] = [error_kind::EOF, "tls_eof", error_kind::RESET, "not_http"];
 /// The types of the URL's own answer: a page, or else the event stream that nchan refuses to clients that do
 /// not accept one.
 const ACCEPT: (&str, &str) = ("Accept", "text/html, text/event-stream;q=0.9, */*;q=0.8");
