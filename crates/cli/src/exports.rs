@@ -1,4 +1,4 @@
-//! Live output for other programs: JSON lines, a page for Prometheus, and what a collector gets.
+//! Live output for other programs: JSON lines, a page for Prometheus, and pushes to a collector.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The figures of this moment, by the names and in the base units that Prometheus and OpenTelemetry ask for.
+//! The metrics so far, by the names and in the base units that Prometheus and OpenTelemetry ask for.
 
 use crew::Progress;
 use net::clock;

@@ -1,4 +1,4 @@
-//! `--metrics`: the figures of this moment as a page that Prometheus asks for.
+//! `--metrics`: the metrics so far as a page that Prometheus asks for.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! `--otlp`: the figures of each second, pushed to an OpenTelemetry collector as JSON over HTTP (OTLP 1.3,
+//! `--otlp`: the metrics so far, each second, pushed to an OpenTelemetry collector as JSON over HTTP (OTLP 1.3,
 //! "OTLP/HTTP").
 
 use net::clock;
@@ -9,7 +9,7 @@ use super::measures::{Measure, Measures, Value};
 
 const CUMULATIVE: u32 = 2;
 
-/// The body of a push: the figures of this moment.
+/// The body of a push: the metrics so far.
 pub(crate) fn body(measures: &Measures) -> Vec<u8> {
     request(measures, clock::realtime_ns()).to_string().into_bytes()
 }

@@ -1,4 +1,4 @@
-//! The figures of this moment as a page for Prometheus: families of samples (text exposition format 0.0.4).
+//! The metrics so far as a page for Prometheus: families of samples (text exposition format 0.0.4).
 
 use std::fmt::Write as _;
 

@@ -45,8 +45,8 @@ impl Push {
             )
         })?;
         let (queue, bodies) = mpsc::sync_channel::<Vec<u8>>(QUEUE_SECONDS);
-        // In a thread of its own: a collector that hangs must not hold up the coordinator, for which steps
-        // wait.
+        // In a thread of its own: a collector that hangs must not hold up the coordinator, because every step
+        // waits for it.
         let push = move || {
             // Once: a collector that is gone for an hour would fill the screen.
             let mut is_told = false;
@@ -64,13 +64,13 @@ impl Push {
         Ok(Self { queue, thread })
     }
 
-    /// Queues the figures of this moment.
+    /// Queues the metrics so far.
     pub(crate) fn push(&self, measures: &Measures) {
-        // A full queue drops this second's figures: the run does not wait, and counters make up for it.
+        // A full queue drops this second's metrics: the run does not wait, and counters make up for it.
         let _ = self.queue.try_send(otlp::body(measures));
     }
 
-    /// Pushes the last figures, and waits until all that is queued has gone out, or `is_over`; the rest is
+    /// Pushes the last metrics, and waits until all that is queued has gone out, or `is_over`; the rest is
     /// dropped then.
     pub(crate) fn finish(self, measures: &Measures, is_over: &dyn Fn() -> bool) {
         let mut last = otlp::body(measures);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_have_the_servers_default_port() {
+    fn urls_have_the_collectors_default_port() {
         for (text, host, port, path) in [
             ("http://collector", "collector", 4318, "/v1/metrics"),
             ("http://collector:80/", "collector", 80, "/v1/metrics"),
