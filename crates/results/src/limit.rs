@@ -154,19 +154,19 @@ impl fmt::Display for Requirement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitStatus {
     /// It held.
-    Kept,
+    Passed,
     /// It did not hold, or its figure was not measured.
     Broken,
-    /// Broken by a lower bound: throng did not wait any longer for what never came.
-    BrokenByBound,
-    /// Broken, and it would have been kept without lag: whether the server broke it cannot be told.
+    /// Broken: `actual` is a lower bound, because the wait ended before all was there.
+    AtLeast,
+    /// Broken, and it would have held without lag: whether the server broke it cannot be told.
     Undecided,
 }
 
 impl LimitStatus {
     /// The status of a requirement whose figure is known.
-    pub fn of(is_kept: bool) -> Self {
-        if is_kept { LimitStatus::Kept } else { LimitStatus::Broken }
+    pub fn of(has_passed: bool) -> Self {
+        if has_passed { LimitStatus::Passed } else { LimitStatus::Broken }
     }
 }
 
@@ -175,7 +175,7 @@ impl LimitStatus {
 pub struct LimitOutcome {
     /// The requirement.
     pub of: Requirement,
-    /// Its status: kept, or broken, and how.
+    /// Its status: passed, or broken, and how.
     pub status: LimitStatus,
     /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
     pub actual: Option<f64>,
@@ -195,12 +195,12 @@ impl LimitOutcome {
 
     /// Returns whether the requirement held.
     pub fn passed(&self) -> bool {
-        self.status == LimitStatus::Kept
+        self.status == LimitStatus::Passed
     }
 
     /// Returns whether `actual` is a lower bound.
     pub fn is_at_least(&self) -> bool {
-        self.status == LimitStatus::BrokenByBound
+        self.status == LimitStatus::AtLeast
     }
 
     /// Returns whether it cannot be told that the server broke it.
@@ -208,9 +208,9 @@ impl LimitOutcome {
         self.status == LimitStatus::Undecided
     }
 
-    /// Returns whether it is on something that no lack of CPU brings about: a copy that came twice, corrupt or
-    /// to the wrong client, or never to a client that was away. Copies that are missing are not among them:
-    /// they may come after the wait for them.
+    /// Returns whether its breaking is proof against the server, whatever CPU or chance did: a copy that came
+    /// twice, corrupt or to the wrong client, or never to a client that was away. Missing copies are none: they
+    /// may come after the wait for them.
     pub(crate) fn is_proof(&self) -> bool {
         match self.of.figure() {
             Some(Figure::Counted(Counted::Wrong)) => true,

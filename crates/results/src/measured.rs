@@ -32,7 +32,7 @@ impl Limit {
         let is_bound = of.as_deref().is_some_and(|of| of.is_lower_bound(self.of.figure));
         let is_kept = || actual.is_some_and(|actual| self.is_kept_by(actual));
         LimitOutcome {
-            status: if is_bound { LimitStatus::BrokenByBound } else { LimitStatus::of(is_kept()) },
+            status: if is_bound { LimitStatus::AtLeast } else { LimitStatus::of(is_kept()) },
             actual,
             ..LimitOutcome::unmeasured(Requirement::Limit(self.clone()))
         }

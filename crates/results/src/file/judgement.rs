@@ -48,8 +48,8 @@ mod status {
 
     pub(super) fn serialize<S: Serializer>(status: &LimitStatus, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = Fields {
-            passed: *status == LimitStatus::Kept,
-            at_least: *status == LimitStatus::BrokenByBound,
+            passed: *status == LimitStatus::Passed,
+            at_least: *status == LimitStatus::AtLeast,
             undecided: *status == LimitStatus::Undecided,
         };
         fields.serialize(serializer)
@@ -58,7 +58,7 @@ mod status {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LimitStatus, D::Error> {
         let Fields { passed, at_least, undecided } = Fields::deserialize(deserializer)?;
         Ok(match (at_least, undecided) {
-            (true, _) => LimitStatus::BrokenByBound,
+            (true, _) => LimitStatus::AtLeast,
             (false, true) => LimitStatus::Undecided,
             (false, false) => LimitStatus::of(passed),
         })

@@ -81,7 +81,7 @@ pub(super) fn full_step() -> Step {
             of: Requirement::parse("missing==0", Scenario::Broadcast),
             ..outcome.clone()
         }],
-        stop: Some(LimitOutcome { status: LimitStatus::BrokenByBound, ..outcome }),
+        stop: Some(LimitOutcome { status: LimitStatus::AtLeast, ..outcome }),
         bottleneck: Some(Cause::ServerCpu { cpu: Percent(98.5), cores: Cores(1.0) }.into()),
         caveats: vec![Caveat::Others { others: Percent(98.5), programs: None }],
     }
