@@ -18,12 +18,12 @@ use crate::run::Run;
 use crate::step::{Second, Step};
 
 mod capacity;
-mod explanation;
+mod explaining_caveat;
 mod row;
 mod rule;
 mod settings;
 
-use explanation::{Side, explanation};
+use explaining_caveat::{Side, explaining_caveat};
 use row::figures;
 pub use row::{Comparison, Row};
 pub use rule::{Rule, RuleError, Ruled};
@@ -55,7 +55,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
                 let row = row(&part, figure, level, &of_a, &of_b)?;
                 // What is counted is seen whoever was at a limit.
                 let is_timed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
-                let caveat = explanation(
+                let caveat = explaining_caveat(
                     figure,
                     Side { steps: &whole_a, value: row.a },
                     Side { steps: &whole_b, value: row.b },

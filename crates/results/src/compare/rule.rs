@@ -27,7 +27,7 @@ pub struct Ruled<'a> {
     pub row: &'a Row,
     /// Its outcome.
     pub ruling: Ruling,
-    /// The outcome without the caveat because of which it cannot be told; `None`: there is none.
+    /// The ruling if there were no caveat; `None` if no caveat hides it.
     pub without_caveat: Option<Ruling>,
 }
 

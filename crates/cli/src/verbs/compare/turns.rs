@@ -167,8 +167,9 @@ fn run_both(turns: [&Turn; 2], tools: &Tools<'_>) -> Result<Option<[Run; 2]>, Fa
     Ok(Some([first, second]))
 }
 
-/// Returns whether more rounds would not change the ruling on any rule. A rule that is kept but for a caveat
-/// counts as decided, because more rounds do not remove a caveat. Without rules, nothing is ever decided.
+/// Returns whether more rounds would not change the ruling on any rule. A rule that only a caveat keeps from
+/// being kept counts as decided, because more rounds do not remove a caveat. Without rules, nothing is ever
+/// decided.
 fn is_decided(taken: &Taken, rules: &[String]) -> Result<bool, Failure> {
     let found = compare::compare(&taken.a, &taken.b);
     let rules = rules::read(rules, taken.a[0].scenario)?;

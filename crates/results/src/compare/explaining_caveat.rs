@@ -1,4 +1,4 @@
-//! Other explanations of a difference than the servers.
+//! Caveats that may explain a difference between two sides.
 //!
 //! Rules. A caveat speaks against a difference only if it is about the metric, and as large as the
 //! difference. What both sides have alike explains none: it is the excess of one side over the other that
@@ -20,7 +20,7 @@ pub(super) struct Side<'a> {
 }
 
 /// A caveat that may be why a metric differs between two sides; `None`: none is as large as the difference.
-pub(super) fn explanation(figure: Figure, a: Side<'_>, b: Side<'_>) -> Option<Caveat> {
+pub(super) fn explaining_caveat(figure: Figure, a: Side<'_>, b: Side<'_>) -> Option<Caveat> {
     let is_latency = matches!(figure, Figure::Timed(..));
     if !is_latency && !matches!(figure, Figure::Rate(Rate::Achieved | Rate::Received)) {
         return None;
@@ -130,7 +130,7 @@ mod tests {
     fn why(figure: Figure, steps: [&Step; 2], [of_a, of_b]: [f64; 2]) -> Option<&'static str> {
         let [a, b] = steps.each_ref().map(std::slice::from_ref);
         let (a, b) = (Side { steps: a, value: of_a }, Side { steps: b, value: of_b });
-        explanation(figure, a, b).map(|caveat| caveat.key())
+        explaining_caveat(figure, a, b).map(|caveat| caveat.key())
     }
 
     fn late(ms: u64) -> Step {
