@@ -25,8 +25,8 @@ pub fn limits(steps: &[Step], verdict: &Verdict) -> Vec<LimitOutcome> {
     limits.into_iter().map(|(outcome, _)| outcome.clone()).collect()
 }
 
-/// Returns whether a step broke a limit by chance, as others tell: a rate of a sweep that passed at its other try,
-/// or fewer clients than a search found to pass. What no chance brings about stands.
+/// Returns whether other steps refute that this one broke its limits: the other try of its rate passed, or a search
+/// found more clients to pass. A broken limit that is [proof](LimitOutcome::is_proof) is never refuted.
 pub fn is_refuted(steps: &[Step], verdict: &Verdict, step: &Step) -> bool {
     let is_same = |other: &&Step| by_weight(other, step).is_eq();
     let has_other = || !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed);

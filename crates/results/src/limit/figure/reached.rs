@@ -74,7 +74,7 @@ fn worst() -> Step {
         tls_resumed: 70,
         ..Counts::default()
     };
-    // Whatever limits may be on has come to something, rows that are added to the table included.
+    // At least 1 of everything that a limit can be on, new rows of the table included.
     for count in Count::ALL.into_iter().filter(|count| count.facts().share_of.is_some()) {
         let value = counts.get_mut(count);
         *value = (*value).max(1);
