@@ -1,4 +1,3 @@
-use crate::processes;
 use results::finding::quantity::{Ns, Percent, Quantile};
 use results::{LimitOutcome, Rates, Requirement, Second};
 use stats::{Capacity, Counts};
@@ -6,7 +5,7 @@ use stats::{Capacity, Counts};
 use clap::CommandFactory;
 
 use super::*;
-use crate::Cli;
+use crate::{Cli, processes};
 
 /// A run of this command line with one step, which has passed.
 fn run(line: &str, change: impl FnOnce(&mut Step)) -> Run {
