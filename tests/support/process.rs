@@ -25,8 +25,8 @@ done
 for group in $groups; do kill -9 "-$group"; done
 "#;
 
-/// The watcher of this program's groups. Nobody else has the other end of its input: a program that is killed
-/// closes it as well, and drops no value.
+/// The watcher of this program's groups. No other process has the other end of its input, and the kernel closes
+/// it when this program is killed, which drops no value.
 static WATCHER: LazyLock<Mutex<ChildStdin>> = LazyLock::new(|| {
     let mut command = Command::new("sh");
     command.args(["-c", WATCH]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -65,8 +65,8 @@ pub fn make_file(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path).map(drop)
 }
 
-/// Takes all rights on a file or folder of this user from other users: earlier versions let them read. Files
-/// of another user stay as they are, and so do files that cannot be changed.
+/// Takes all rights on a file or folder of this user from other users: a copy or a wide umask may have given
+/// them some. Files of another user stay as they are, and so do files that cannot be changed.
 pub fn tighten(path: &Path) {
     if let Ok(metadata) = fs::metadata(path) {
         let _ = close_to_others(&metadata, |mode| fs::set_permissions(path, mode));
