@@ -18,7 +18,7 @@ const ROOM_BYTES_MAX: usize = 32;
 /// A session, as far as its messages are understood; nothing in it was typed into a login.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The protocol's name.
+    /// The name of what is spoken.
     pub protocol: &'static str,
     /// True if a password was sent.
     pub is_logged_in: bool,
@@ -36,7 +36,7 @@ impl Summary {
         let carried = carried::read(recording);
         let is_login = |exchange| fields(exchange).iter().any(|(key, _)| is_typed_secret(key));
         let mut summary = Summary {
-            protocol: carried.protocol,
+            protocol: carried.name(),
             is_logged_in: recording.exchanges.iter().any(is_login),
             ..Summary::default()
         };

@@ -2,6 +2,7 @@
 
 mod secrets;
 mod spoken;
+mod summaries;
 
 use serde_json::{Value, json};
 
