@@ -501,3 +501,21 @@ fn random_texts_need_no_digits() {
         assert_eq!(is_random(value), expected, "{value}");
     }
 }
+
+#[test]
+fn channels_of_pages_are_no_kept_values() {
+    let identifier = json!({ "channel": "RoomStreamsChannel", "signed": "xJ9rT2kQ7vLm" }).to_string();
+    let line = |data: &str| json!({ "command": "message", "identifier": identifier, "data": data });
+    let said = json!({ "action": "speak", "body": "good morning" }).to_string();
+    let texts = [
+        format!(">{}", json!({ "command": "subscribe", "identifier": identifier })),
+        format!(">{}", line(&said)),
+        format!("<{}", json!({ "identifier": identifier, "message": { "body": "good morning" } })),
+    ];
+    let har = recording("ws://a/cable", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let page = json!({ "channel": "RoomStreamsChannel", "stream": "xJ9rT2kQ7vLm" });
+    let draft = read(&with_request(har, 39, ("GET", "http://a/rooms"), NO_BODY, &page));
+    let flags = draft.toml.parse::<toml::Table>().unwrap()["flags"].clone();
+    assert_eq!(flags["channel"].as_str(), Some("RoomStreamsChannel"), "{}", draft.toml);
+    assert_eq!(flags["channel-params"].as_str(), Some(r#"{"signed":"{stream}"}"#), "{}", draft.toml);
+}

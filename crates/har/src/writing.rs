@@ -277,6 +277,10 @@ impl Writing<'_, '_> {
         let leaves = leaves_of(text);
         let lets_in = CREDENTIALS.contains(&name);
         if leaves.is_empty() || !text.starts_with(['{', '[']) {
+            // Names of channels and namespaces are the same for all clients, even if a page has them.
+            if name != TOPIC && !lets_in {
+                return plain(text);
+            }
             let resolved = self.trace.resolve(name, text, at_s, plain);
             let resolved = resolved.or_else(|| if name == TOPIC { self.room(name, text) } else { None });
             let resolved = resolved.or_else(|| lets_in.then(|| self.trace.column(name, text)));
