@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test test-times check truth sentences owners findings seeds targets records bench bench-dialects bench-fleet bench-steps autobahn autobahn-quick test-fleet recordings fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
+.PHONY: build page screenshots test test-times check truth probe-truth sentences owners findings seeds targets records bench bench-dialects bench-fleet bench-steps autobahn autobahn-quick test-fleet recordings fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
 .NOTPARALLEL:
 
 build:
@@ -55,11 +55,15 @@ autobahn:
 	python3 tests/autobahn/run.py
 
 # The program that these measure with, or tell records with: only its own code needs to be fast.
-truth sentences owners seeds targets records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
+truth probe-truth sentences owners seeds targets records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/logs/TRUTH.md. Five minutes.
 truth: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture truth::
+
+# Limits that are planted in servers beside what `throng probe` finds, into docs/logs/PROBE.md. Ten minutes, a compiler's included.
+probe-truth: build
+	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture probe_truth::
 
 # What throng says in situations whose truth is known, into docs/logs/SENTENCES.md: eight minutes; with BUSY=4 beside four busy loops, with
 # ONLY=storm those of that name or group.

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::{OTHERS_PERCENT_MAX, others_percent};
 use crate::support::cases::check_all;
+use crate::support::logs::publish;
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, finish, run, start_measuring, throng};
 use crate::support::{alone, retry, skip};
@@ -71,7 +72,7 @@ fn the_whole_truth() {
         print!("{lines}");
         table.push_str(&lines);
     }
-    publish(&table);
+    publish("TRUTH.md", &table);
     assert!(failed.is_empty(), "false: {failed:?}");
 }
 
@@ -204,14 +205,4 @@ fn in_table(row: &Row, claims: &[Claim]) -> String {
         (lie, load) = (String::new(), String::new());
     }
     lines
-}
-
-/// Puts the table where the document has its last.
-fn publish(table: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/logs/TRUTH.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = text.split_once("<!-- measured -->\n").expect("where the table begins");
-    let (_, after) = rest.split_once("<!-- end -->").expect("where the table ends");
-    let text = format!("{before}<!-- measured -->\n{table}<!-- end -->{after}");
-    std::fs::write(path, text).unwrap();
 }

@@ -15,6 +15,7 @@ pub mod exact;
 pub mod fleet;
 pub mod haproxy;
 pub mod hostile;
+pub mod logs;
 pub mod networks;
 pub mod node;
 pub mod operator;

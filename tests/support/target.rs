@@ -41,21 +41,26 @@ impl Target {
         Target::start_as(name, None)
     }
 
-    /// The same, in one of its variants.
-    pub fn start_as(name: &str, variant: Option<&str>) -> Result<Target, Unavailable> {
+    /// Installs and builds a target, in one of its variants. Panics if it can be had but cannot be built.
+    pub fn prepare(name: &str, variant: Option<&str>) -> Result<suite::Target, Unavailable> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../targets").join(name);
         let targets = suite::Target::of_folder(&folder, suite::Readers::INDIFFERENT);
         let wanted = variant.map_or(name.to_owned(), |variant| format!("{name}-{variant}"));
         let found = targets.expect("the manifest").into_iter().find(|target| target.name == wanted);
         let target = found.unwrap_or_else(|| panic!("there is no {wanted}"));
         match suite::setup::prepare(&target, &tools()) {
-            Err(trouble) if trouble.is_unavailable() => return Err(Unavailable(trouble.reason)),
+            Err(trouble) if trouble.is_unavailable() => Err(Unavailable(trouble.reason)),
             Err(trouble) => panic!("{wanted}: {trouble}"),
-            Ok(_) => {}
+            Ok(_) => Ok(target),
         }
+    }
+
+    /// The same as [`start`](Target::start), in one of its variants.
+    pub fn start_as(name: &str, variant: Option<&str>) -> Result<Target, Unavailable> {
+        let target = Target::prepare(name, variant)?;
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start(&target, Some(&folder.path().join("server.log")), &[], &tools());
-        let server = server.unwrap_or_else(|trouble| panic!("{wanted}: {trouble}"));
+        let server = server.unwrap_or_else(|trouble| panic!("{}: {trouble}", target.name));
         Ok(Target { target, server, _folder: folder })
     }
 

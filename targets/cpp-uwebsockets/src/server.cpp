@@ -15,11 +15,14 @@
 
 namespace {
 
-constexpr unsigned int messageBytesMax = 16 * 1024 * 1024;
-constexpr unsigned int queueBytesMax = 64 * 1024 * 1024;
 constexpr int closeGraceMs = 1000;
 constexpr int goingAway = 1001;
 constexpr std::string_view everyone = "everyone";
+
+std::string env(const char *name, const char *fallback) {
+    const char *value = std::getenv(name);
+    return value ? value : fallback;
+}
 
 struct Client {};
 using Socket = uWS::WebSocket<false, true, Client>;
@@ -34,10 +37,11 @@ struct Server {
         app.get("/", [](auto *response, auto *) { response->end(); });
         app.any("/*", [](auto *response, auto *) { response->writeStatus("404 Not Found")->end(); });
         uWS::App::WebSocketBehavior<Client> behavior;
-        behavior.maxPayloadLength = messageBytesMax;
-        behavior.maxBackpressure = queueBytesMax;
+        behavior.maxPayloadLength = std::stoul(env("MESSAGE_BYTES", "16777216"));
+        behavior.maxBackpressure = std::stoul(env("QUEUE_BYTES", "67108864"));
         behavior.closeOnBackpressureLimit = true;
-        behavior.idleTimeout = 0;
+        behavior.idleTimeout = std::stoul(env("IDLE_S", "0"));
+        behavior.sendPingsAutomatically = false;
         behavior.open = [this](Socket *socket) {
             clients.insert(socket);
             socket->subscribe(everyone);
@@ -82,11 +86,6 @@ struct Server {
         }, closeGraceMs, 0);
     }
 };
-
-std::string env(const char *name, const char *fallback) {
-    const char *value = std::getenv(name);
-    return value ? value : fallback;
-}
 
 } // namespace
 
