@@ -57,7 +57,7 @@ impl Chat {
     /// How many users it says are there.
     fn users(&self) -> Value {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
-        let answer = Source { host, port, path: "/".into() }
+        let answer = Source { host, port, path: "/seen".into() }
             .get(Timeouts { word: WITHIN, answer: WITHIN })
             .expect("the server is there");
         serde_json::from_slice::<Value>(&answer.body).unwrap()["users"].clone()

@@ -5,19 +5,23 @@ import contextlib
 import json
 import os
 from collections import defaultdict
+from pathlib import Path
 
 import jwt
 import redis.asyncio as redis
 from fastapi import Depends, FastAPI, Header, HTTPException, WebSocket, WebSocketDisconnect
+from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 JWT_SECRET = os.environ["JWT_SECRET"]
 API_KEY = os.environ["API_KEY"]
 CHANNEL = "notifications"
+PAGE = Path(__file__).with_name("public").joinpath("index.html").read_text()
 
 broker = redis.from_url(os.environ["REDIS_URL"])
 browsers: dict[str, set[WebSocket]] = defaultdict(set)
 seen: dict[str, int] = defaultdict(int)
+told: dict[str, int] = defaultdict(int)
 
 
 class Notification(BaseModel):
@@ -46,6 +50,11 @@ async def lifespan(_: FastAPI):
 app = FastAPI(lifespan=lifespan)
 
 
+@app.get("/", response_class=HTMLResponse)
+async def page() -> str:
+    return PAGE
+
+
 def authorized(authorization: str = Header()) -> None:
     if authorization != f"Bearer {API_KEY}":
         raise HTTPException(403, "wrong key")
@@ -53,6 +62,7 @@ def authorized(authorization: str = Header()) -> None:
 
 @app.post("/users/{user}/notifications", status_code=202, dependencies=[Depends(authorized)])
 async def notify(user: str, notification: Notification) -> dict[str, bool]:
+    told[user] += 1
     await broker.publish(CHANNEL, json.dumps([user, notification.text]))
     return {"accepted": True}
 
@@ -77,3 +87,8 @@ async def listen(browser: WebSocket, token: str) -> None:
 @app.get("/seen")
 async def who() -> dict[str, int]:
     return seen
+
+
+@app.get("/told")
+async def how_often() -> dict[str, int]:
+    return told

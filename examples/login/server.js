@@ -17,7 +17,7 @@ const passwords = new Map(
     .slice(1)
     .map((line) => line.split(',')),
 );
-const seen = { logins: 0, users: new Set() };
+const seen = { logins: 0, lines: 0, users: new Set() };
 
 const sessions = session({
   name: 'chat.sid',
@@ -28,7 +28,7 @@ const sessions = session({
 
 const app = express();
 app.disable('x-powered-by');
-app.get('/seen', (request, response) => response.json({ logins: seen.logins, users: [...seen.users] }));
+app.get('/seen', (request, response) => response.json({ ...seen, users: [...seen.users] }));
 app.use(sessions);
 app.use(express.urlencoded({ extended: false }));
 
@@ -92,6 +92,7 @@ server.on('upgrade', (request, socket, head) => {
           client.send(JSON.stringify({ answer: ask }));
           return;
         }
+        seen.lines += 1;
         const line = JSON.stringify({ from: user, line: say });
         for (const other of sockets.clients) if (other.readyState === WebSocket.OPEN) other.send(line);
       });

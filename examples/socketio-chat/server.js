@@ -1,4 +1,5 @@
 // A chat on Socket.IO: a token for each user, rooms, lines to the others, and who comes and goes.
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import process from 'node:process';
 import jwt from 'jsonwebtoken';
@@ -12,11 +13,19 @@ if (!secret) {
   process.exit(1);
 }
 
+const page = readFileSync(new URL('public/index.html', import.meta.url));
+let lines = 0;
+
 const server = http.createServer((request, response) => {
+  if (request.url === '/') {
+    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(page);
+    return;
+  }
+  // Not of a chat, but of an example that wants to be looked into.
   const users = new Set([...io.sockets.sockets.values()].map((socket) => socket.data.user));
-  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ users: users.size }));
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ users: users.size, lines }));
 });
-const io = new Server(server, { serveClient: false });
+const io = new Server(server);
 
 io.use((socket, next) => {
   try {
@@ -56,6 +65,7 @@ io.on('connection', (socket) => {
       answer?.({ ok: false, error: 'join a room first' });
       return;
     }
+    lines += 1;
     socket.to(room).emit('line', { from: user, text });
     answer?.({ ok: true });
   });

@@ -4,6 +4,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 # Who has been in which room, for whoever asks (views.seen).
 rooms_of = {}
+# How many messages each room has had (views.lines).
+lines_of = {}
 
 
 class ChatConsumer(AsyncWebsocketConsumer):
@@ -24,6 +26,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def receive(self, text_data=None, bytes_data=None):
         message = json.loads(text_data)["message"]
+        lines_of[self.room_group_name] = lines_of.get(self.room_group_name, 0) + 1
         await self.channel_layer.group_send(self.room_group_name, {"type": "chat.message", "message": message})
 
     async def chat_message(self, event):

@@ -2,7 +2,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import JsonResponse
 from django.shortcuts import render
 
-from .consumers import rooms_of
+from .consumers import lines_of, rooms_of
 
 
 @login_required
@@ -12,3 +12,7 @@ def room(request, room_name):
 
 def seen(request):
     return JsonResponse(rooms_of)
+
+
+def lines(request):
+    return JsonResponse(lines_of)

@@ -7,4 +7,5 @@ urlpatterns = [
     path("accounts/login/", LoginView.as_view()),
     path("chat/<slug:room_name>/", views.room),
     path("seen/", views.seen),
+    path("lines/", views.lines),
 ]

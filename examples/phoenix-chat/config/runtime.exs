@@ -7,6 +7,7 @@ secret_key_base =
 config :chat, ChatWeb.Endpoint,
   server: true,
   secret_key_base: secret_key_base,
+  check_origin: ["//127.0.0.1", "//localhost"],
   http: [
     ip: {127, 0, 0, 1},
     port: String.to_integer(System.get_env("PORT", "4000")),

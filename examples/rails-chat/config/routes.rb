@@ -5,4 +5,5 @@ Rails.application.routes.draw do
   resource :session, only: %i[new create destroy]
   resources :rooms, only: :show
   get "seen" => "rooms#seen"
+  get "lines" => "rooms#lines"
 end

@@ -7,6 +7,7 @@ defmodule Chat.Application do
   def start(_type, _args) do
     children = [
       Chat.Users,
+      Chat.Lines,
       {Phoenix.PubSub, name: Chat.PubSub},
       ChatWeb.Presence,
       ChatWeb.Endpoint

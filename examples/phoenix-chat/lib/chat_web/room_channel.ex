@@ -21,6 +21,7 @@ defmodule ChatWeb.RoomChannel do
 
   @impl true
   def handle_in("say", %{"text" => text}, socket) do
+    Chat.Lines.add()
     broadcast_from!(socket, "line", %{from: socket.assigns.name, text: text})
     {:reply, :ok, socket}
   end

@@ -9,5 +9,6 @@ defmodule ChatWeb.Router do
     pipe_through :api
 
     post "/session", SessionController, :create
+    get "/lines", LinesController, :show
   end
 end

@@ -10,6 +10,7 @@ class ChatChannel < ApplicationCable::Channel
   end
 
   def speak(data)
+    Line.record params[:room].to_s
     ActionCable.server.broadcast stream_name, { from: current_user.id, body: data["body"] }
   end
 

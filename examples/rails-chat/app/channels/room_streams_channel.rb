@@ -31,6 +31,7 @@ class RoomStreamsChannel < ApplicationCable::Channel
   end
 
   def speak(data)
+    Line.record @stream_name
     line = { from: current_user.id, body: data["body"] }
     html = ApplicationController.render(partial: "rooms/line", formats: :html, locals: line)
     ActionCable.server.broadcast @stream_name, html

@@ -1,0 +1,11 @@
+defmodule Chat.Lines do
+  @moduledoc "How many lines were said: not of a chat, but of an example that wants to be looked into."
+
+  use Agent
+
+  def start_link(_options), do: Agent.start_link(fn -> 0 end, name: __MODULE__)
+
+  def add, do: Agent.cast(__MODULE__, &(&1 + 1))
+
+  def count, do: Agent.get(__MODULE__, & &1)
+end

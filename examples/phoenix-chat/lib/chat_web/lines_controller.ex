@@ -1,0 +1,5 @@
+defmodule ChatWeb.LinesController do
+  use Phoenix.Controller, formats: [:json]
+
+  def show(conn, _params), do: json(conn, %{lines: Chat.Lines.count()})
+end
