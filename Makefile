@@ -100,7 +100,7 @@ records: build
 	$(THRONG) shootout --recap records --format md > docs/logs/RESULTS.md.part
 	mv docs/logs/RESULTS.md.part docs/logs/RESULTS.md
 
-# Apps that two people use in a Chromium, and the files that are written from it: all of them, in five minutes.
+# Apps that two users use in a Chromium, and the files that are written from it: all of them, into docs/logs/RECORDINGS.md. Ten minutes.
 recordings: tools
 	$(CARGO) test --locked -p throng --test end_to_end -- --include-ignored --test-threads=2 recorded_apps::
 

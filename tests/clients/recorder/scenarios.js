@@ -19,12 +19,18 @@ async function open(people, origin, ready) {
   }
 }
 
-/** People say lines in turn. */
-async function talk(people, lines) {
+/** Opens an app's own page, until something can be said. */
+async function enter(page, url) {
+  await page.goto(url)
+  await page.waitForSelector('#say:enabled')
+}
+
+/** People say lines in turn, through a field and a button. */
+async function talk(people, lines, [text, say] = ['#text', '#say']) {
   for (const [number, line] of lines.entries()) {
     const { page } = people[number % people.length]
-    await page.fill('#text', line)
-    await page.click('#say')
+    await page.fill(text, line)
+    await page.click(say)
     await rest(300)
   }
 }
@@ -49,21 +55,19 @@ document.onmousemove = ({ clientX, clientY }) => ready && socket.send(JSON.strin
     },
   },
   socketio: {
-    html: form + script('socket.io-client/dist/socket.io.min.js') + `<script>
-const token = new URLSearchParams(location.hash.slice(1)).get('token')
-let ready = false
-const socket = io({ auth: { token } })
-const say = (text) => socket.emit('say', { text }, ({ ok }) => heard(ok ? text : 'refused'))
-socket.on('line', ({ from, text }) => heard(from + ': ' + text))
-socket.on('connect', () => socket.emit('join', 'room-1', ({ ok }) => { ready = ok }))
-</script>`,
     async use(people, origin) {
       const tokens = process.env.TOKENS.split(' ')
-      for (const { page, number } of people) {
-        await page.goto(`${origin}/page/#token=${tokens[number]}`)
-        await page.waitForFunction(() => ready)
-      }
+      for (const { page, number } of people) await enter(page, `${origin}/#token=${tokens[number]}`)
       await talk(people, LINES)
+    },
+  },
+  tutorial: {
+    async use(people, origin) {
+      for (const { page } of people) {
+        await page.goto(`${origin}/`)
+        await page.waitForFunction(() => socket.connected)
+      }
+      await talk(people, LINES, ['#input', '#form button'])
     },
   },
   namespaces: {
@@ -112,24 +116,20 @@ socket.onmessage = ({ data }) => {
     },
   },
   fastapi: {
-    html: form + `<script>
-const { user, token, key } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
-let ready = false
-const socket = new WebSocket(location.origin.replace('http', 'ws') + '/ws?token=' + token)
-const say = (text) => fetch('/users/' + user + '/notifications', {
-  method: 'POST',
-  headers: { 'Content-Type': 'application/json', Authorization: 'Bearer ' + key },
-  body: JSON.stringify({ text }),
-})
-socket.onopen = () => { ready = true }
-socket.onmessage = ({ data }) => heard(JSON.parse(data).text)
-</script>`,
     async use(people, origin) {
       const tokens = process.env.TOKENS.split(' ')
       for (const { page, number } of people) {
-        await page.goto(`${origin}/page/#user=ada&key=${process.env.API_KEY}&token=${tokens[number]}`)
-        await page.waitForFunction(() => ready)
+        await enter(page, `${origin}/#token=${tokens[number]}`)
+        await page.fill('#user', 'ada')
+        await page.fill('#key', process.env.API_KEY)
       }
+      await talk(people, LINES)
+    },
+  },
+  phoenix: {
+    async use(people, origin) {
+      await login(people, `${origin}/index.html`)
+      for (const { page } of people) await page.waitForSelector('#say:enabled')
       await talk(people, LINES)
     },
   },

@@ -6,6 +6,7 @@ import { graphql } from './graphql.js'
 import { liveview } from './liveview.js'
 import { stomp } from './stomp.js'
 import { game, supabase } from './rooms.js'
+import { yoga } from './yoga.js'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 const counts = { said: 0, sent: 0 }
@@ -18,6 +19,7 @@ const modes = {
   graphql,
   liveview,
   supabase,
+  yoga,
   stomp: (server, counts) => stomp(server, counts, 'ws'),
   sockjs: (server, counts) => stomp(server, counts, 'sockjs'),
 }
