@@ -191,8 +191,7 @@ fn target_agents_install_only_when_allowed() {
 }
 
 /// An agent of another version of throng, which says so to whoever asks.
-const OLD: &str =
-    r#"{"version":"0.1.0/1","id":"0000000000000001","name":"old","threads":1,"clients_per_process":9"#;
+const OLD: &str = r#"{"version":"0.1.0/1","id":"0000000000000001","name":"old","threads":1,"clients_per_process":9,"sealed_to":"X""#;
 
 #[test]
 fn another_version_is_refused_with_a_sentence() {
