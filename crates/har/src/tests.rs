@@ -503,7 +503,7 @@ fn random_texts_need_no_digits() {
 }
 
 #[test]
-fn channels_of_pages_are_no_kept_values() {
+fn channel_of_a_page_stays_as_recorded() {
     let identifier = json!({ "channel": "RoomStreamsChannel", "signed": "xJ9rT2kQ7vLm" }).to_string();
     let line = |data: &str| json!({ "command": "message", "identifier": identifier, "data": data });
     let said = json!({ "action": "speak", "body": "good morning" }).to_string();

@@ -31,6 +31,8 @@ const ROOMS: [&str; 17] = [
 ];
 /// The option that names a room by itself.
 const TOPIC: &str = "topic";
+/// Options that name a part of the server: the same for all clients, even if a page has them.
+const NAMES: [&str; 4] = ["channel", "namespace", "vsn", "eio"];
 /// The name of messages that subscribe, in STOMP.
 const SUBSCRIBE: &str = "subscribe";
 /// The key of what names a room by its place.
@@ -277,8 +279,7 @@ impl Writing<'_, '_> {
         let leaves = leaves_of(text);
         let lets_in = CREDENTIALS.contains(&name);
         if leaves.is_empty() || !text.starts_with(['{', '[']) {
-            // Names of channels and namespaces are the same for all clients, even if a page has them.
-            if name != TOPIC && !lets_in {
+            if NAMES.contains(&name) {
                 return plain(text);
             }
             let resolved = self.trace.resolve(name, text, at_s, plain);

@@ -1,6 +1,8 @@
 //! Credentials, however they are said: what is planted stands in the users' data alone.
 
-use super::{HELLO, read, recording};
+use serde_json::json;
+
+use super::{HELLO, NO_BODY, read, recording, with_request};
 use crate::{Recording, Summary};
 
 const SAID: [&str; 3] = [
@@ -93,4 +95,18 @@ fn pinned_messages_are_no_logins() {
         let draft = read(&recording("ws://a/", &[texts, HELLO].concat()));
         assert_eq!((draft.users, draft.is_measured), (None, true), "{texts:?}: {}", draft.toml);
     }
+}
+
+#[test]
+fn kept_tokens_stand_in_no_document() {
+    let token = "xJ9rT2kQ7vLm";
+    let init = json!({ "type": "connection_init", "payload": { "token": token } });
+    let query = format!("subscription {{ said(token: \"{token}\") {{ text }} }}");
+    let begun = json!({ "id": "1", "type": "subscribe", "payload": { "query": query } });
+    let mut har = recording("ws://a/graphql", &[&format!(">{init}"), &format!(">{begun}")]);
+    har["log"]["entries"][0]["request"]["headers"] =
+        json!([{ "name": "Sec-WebSocket-Protocol", "value": "graphql-transport-ws" }]);
+    let answer = json!({ "token": token });
+    let draft = read(&with_request(har, 39, ("POST", "http://a/login"), NO_BODY, &answer));
+    assert!(!draft.toml.contains(token), "{}", draft.toml);
 }
