@@ -242,7 +242,7 @@ fn assert_restart_loses_nothing(verb: &str, clients: u64, load: &str) {
 
 #[test]
 fn a_restart_of_the_server_loses_nothing() {
-    let load = "--rate 20 --duration 8s --drain-timeout 8s";
+    let load = "--rate 20 --duration 12s --drain-timeout 8s";
     assert_restart_loses_nothing("broadcast", 50, &format!("{load} --flap 10s..20s"));
     assert_restart_loses_nothing("audit", 50, &format!("{load} --room-size 50"));
 }

@@ -91,7 +91,8 @@ send = '{"type":"join","after":1000000000}'
     }
     fs::write(&app, ["[connect]\npath = \"/?after={kept}\"\n", CHAT].concat()).unwrap();
     let (_, [_, recovered, lost, cut]) = counts(&flapping(address, &app, &["--no-session-resume"]));
-    assert!(recovered <= cut && lost > 40 * cut, "{recovered}, {lost} of {cut}");
+    // What is said while it comes back may reach it.
+    assert!(10 * recovered < lost && lost > 40 * cut, "{recovered}, {lost} of {cut}");
 }
 
 #[test]

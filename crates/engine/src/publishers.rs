@@ -156,7 +156,7 @@ impl Publishers {
 
     /// Begins a turn of the worker, which was woken at this moment.
     pub(crate) fn begin_turn(&mut self, now_ns: u64) {
-        self.clients.shared.begin_turn(now_ns);
+        self.clients.shared.begin_turn(now_ns, false);
     }
 
     /// Handles an event on one of the connections. Returns whether there is more to read.

@@ -196,7 +196,7 @@ impl Worker {
 
     /// Begins a turn, in which what was ready by now is read.
     fn begin_turn(&mut self, now_ns: u64) {
-        self.clients.shared.begin_turn(now_ns);
+        self.clients.shared.begin_turn(now_ns, self.heard.has_more());
         if let Some(publishers) = &mut self.publishers {
             publishers.begin_turn(now_ns);
         }

@@ -184,7 +184,7 @@ table! {
     /// Gaps between two events of an answer that were a multiple of its median gap.
     stalls: Stalls = faulty("stalls", Whole::Events),
     /// The stalls of these that the generator read late: the event may have arrived in time.
-    stalls_here: StallsHere = CountFacts { words: Some("stalls of the generator"), ..STREAMS },
+    stalls_here: StallsHere = CountFacts { words: Some("stalls read late"), ..STREAMS },
     /// The stalls of these for which it was ready to run and had no CPU.
     stalls_starved: StallsStarved = CountFacts { words: Some("stalls for want of a CPU"), ..STREAMS },
     /// Answers that began, and whose connection ended before they did.

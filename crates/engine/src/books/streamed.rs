@@ -143,7 +143,9 @@ impl Streamed {
         };
         let read_ns = arrival.read_ns.saturating_sub(before.read_ns);
         let received_ns = arrival.received_ns.saturating_sub(before.received_ns);
-        let in_time_ns = received_ns.min(read_ns.saturating_sub(reach.late_ns));
+        // It was ready when the worker woke: the turn up to here is the generator's, too.
+        let late_ns = reach.late_ns + reach.woken_ns;
+        let in_time_ns = received_ns.min(read_ns.saturating_sub(late_ns));
         let gap = Gap { read_ns, in_time_ns, starved_ns: reach.starved_ns };
         meter.figures.gap.record_ns(gap.read_ns);
         if gap.read_ns > 0 {
@@ -223,14 +225,8 @@ mod tests {
     #[test]
     fn stalls_of_late_turns_are_the_generators() {
         // Every 10 ms, but for a second whose events come in one read, with the stamp of the last.
-        let found = |late_ms: u64, starved_ms: u64| {
-            let late = Reach {
-                received_ns: Some(0),
-                late_ns: late_ms * MS,
-                starved_ns: starved_ms * MS,
-                ..Reach::default()
-            };
-            let in_time = Reach { received_ns: Some(0), ..Reach::default() };
+        let in_time = Reach { received_ns: Some(0), ..Reach::default() };
+        let counted = |late: Reach| {
             let event = |n| match n {
                 31..=130 => (1_300, late),
                 n => (10 * n, in_time),
@@ -238,7 +234,12 @@ mod tests {
             let counts = booked((1..=150).map(event)).counts;
             [counts.stalls, counts.stalls_here, counts.stalls_starved]
         };
+        let found = |late_ms: u64, starved_ms: u64| {
+            counted(Reach { late_ns: late_ms * MS, starved_ns: starved_ms * MS, ..in_time })
+        };
+        let found_within = |woken_ms: u64| counted(Reach { woken_ns: woken_ms * MS, ..in_time });
         assert_eq!(found(0, 0), [1, 0, 0]);
+        assert_eq!(found_within(995), [1, 1, 0], "the turn took as long");
         assert_eq!(found(500, 400), [1, 0, 0], "the other half is no gap of this stream's");
         assert_eq!(found(995, 3), [1, 1, 0]);
         assert_eq!(found(995, 600), [1, 1, 1]);

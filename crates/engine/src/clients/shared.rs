@@ -233,9 +233,9 @@ impl Shared {
         self.watchdog.begin_wait(self.now_ns, now_ns, wait_ns)
     }
 
-    /// Begins a turn of the worker, which was woken at this moment.
-    pub(crate) fn begin_turn(&mut self, now_ns: u64) {
-        self.watchdog.begin_turn(now_ns, queued_ns);
+    /// Begins a turn of the worker, which was woken at this moment; `has_more` if the last one left something.
+    pub(crate) fn begin_turn(&mut self, now_ns: u64, has_more: bool) {
+        self.watchdog.begin_turn(now_ns, has_more, queued_ns);
         self.handle_woken(now_ns);
     }
 

@@ -50,9 +50,10 @@ impl Watchdog {
         Some(wait_ns)
     }
 
-    /// Begins a turn. `queued_ns` reads how long the worker has waited for a CPU in all.
-    pub(crate) fn begin_turn(&mut self, now_ns: u64, queued_ns: impl Fn() -> u64) {
-        if !self.is_on {
+    /// Begins a turn; `has_more` if the last one left something unread, which waited as long as what it read.
+    /// `queued_ns` reads how long the worker has waited for a CPU in all.
+    pub(crate) fn begin_turn(&mut self, now_ns: u64, has_more: bool, queued_ns: impl Fn() -> u64) {
+        if !self.is_on || has_more {
             return;
         }
         (self.late_ns, self.starved_ns) = (0, 0);
@@ -88,7 +89,7 @@ mod tests {
         let mut watchdog = Watchdog::new(true);
         let mut turn = |last: u64, began: u64, wait: Option<u64>, woken: u64, queued: u64| {
             let wait_ns = watchdog.begin_wait(last * MS, began * MS, wait.map(|ms| ms * MS));
-            watchdog.begin_turn(woken * MS, || queued * MS);
+            watchdog.begin_turn(woken * MS, false, || queued * MS);
             (wait_ns, watchdog.late_ns / MS, watchdog.starved_ns / MS)
         };
         assert_eq!(turn(100, 100, None, 103, 40), (Some(5 * MS), 0, 0));
@@ -100,16 +101,27 @@ mod tests {
     }
 
     #[test]
+    fn unread_events_are_as_late() {
+        let mut watchdog = Watchdog::new(true);
+        let mut turn = |began: u64, woken: u64, has_more| {
+            watchdog.begin_wait(began * MS, began * MS, Some(2 * MS));
+            watchdog.begin_turn(woken * MS, has_more, || 0);
+            watchdog.late_ns / MS
+        };
+        assert_eq!([turn(100, 502, false), turn(510, 510, true), turn(520, 520, false)], [400, 400, 0]);
+    }
+
+    #[test]
     fn absences_in_a_turn_add_up() {
         let mut watchdog = Watchdog::new(true);
         watchdog.begin_wait(100 * MS, 100 * MS, None);
-        watchdog.begin_turn(110 * MS, || 0);
+        watchdog.begin_turn(110 * MS, false, || 0);
         watchdog.add(110 * MS, 113 * MS, || 2 * MS);
         watchdog.add(113 * MS, 113 * MS + 1, || panic!("that is on time"));
         assert_eq!((watchdog.late_ns, watchdog.starved_ns), (8 * MS, 2 * MS));
         let mut idle = Watchdog::new(false);
         assert_eq!(idle.begin_wait(0, 0, None), None);
-        idle.begin_turn(500 * MS, || panic!("nothing is watched"));
+        idle.begin_turn(500 * MS, false, || panic!("nothing is watched"));
         assert_eq!(idle.late_ns, 0);
     }
 }

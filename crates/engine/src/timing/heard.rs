@@ -14,11 +14,11 @@ const BEHIND_NS_MAX: u64 = 1_000_000_000;
 /// A worker's turn, in which it reads from connections that are ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTurn {
-    /// The moment at which epoll told of them.
+    /// The time of the wake-up.
     pub(crate) woken_ns: u64,
-    /// How many epoll told of.
+    /// Connections that epoll reported.
     pub(crate) ready: usize,
-    /// How many have more than a turn may read: an answer may be in what is left.
+    /// Connections with more than a turn may read: an answer may be in what is left.
     pub(crate) unfinished: usize,
 }
 
@@ -26,16 +26,22 @@ pub(crate) struct ReadTurn {
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     until_ns: u64,
+    has_more: bool,
 }
 
 impl Heard {
     /// Notes that a turn is over.
     pub(crate) fn handle_read(&mut self, turn: ReadTurn, now_ns: u64) {
-        let has_more = turn.ready >= EVENTS_PER_WAIT || turn.unfinished > 0;
-        self.until_ns = match has_more {
+        self.has_more = turn.ready >= EVENTS_PER_WAIT || turn.unfinished > 0;
+        self.until_ns = match self.has_more {
             true => self.until_ns.max(now_ns.saturating_sub(BEHIND_NS_MAX)),
             false => turn.woken_ns,
         };
+    }
+
+    /// Returns whether the last turn may have left something that was ready unread.
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// The moment until which everything has been read.

@@ -43,20 +43,41 @@ pub(super) fn stalled(step: &Step) -> Option<Cause> {
     })
 }
 
-/// Stalls of streamed answers that broke a limit, by the owner of most.
+/// Stalls of streamed answers that broke a limit: of the server if those that were read in time would have
+/// broken it alone, or else of the owner of most.
 fn of_answers(step: &Step) -> Option<Cause> {
-    step.broken().find(|limit| is_of_stalls(step, limit))?;
+    let broken = step.broken().find(|limit| is_of_stalls(step, limit))?;
     let all = Owners::of_stalls(step)?;
     let (own, contended) = (all.percent(Owner::Generator), all.percent(Owner::Contention));
     let of_server = all.of_server() + all.percent(Owner::Server);
     let (times, longest, owners) = (step.counts.stalls, Ns(step.figures.gap.max_ns()), all.told(step));
-    Some(if of_server >= own.max(contended) {
+    let is_servers = match breaks_in_time(step, broken) {
+        // Of the server's part, not what its threads waited for a CPU.
+        Some(breaks) => {
+            breaks && of_server >= contended - percent_of_stalls(step, step.counts.stalls_starved)
+        }
+        None => of_server >= own.max(contended),
+    };
+    Some(if is_servers {
         Cause::ServerPaused { times, longest, owners }
     } else if own >= contended {
         Cause::GeneratorPaused { times, longest, owners }
     } else {
         Cause::MachinePaused { times, longest, owners }
     })
+}
+
+/// Returns whether the stalls that were read in time break a limit on stalls; `None`: it is on gaps.
+fn breaks_in_time(step: &Step, limit: &LimitOutcome) -> Option<bool> {
+    let stalls = step.counts.stalls;
+    let Some(Figure::Counted(_)) = limit.of.figure() else { return None };
+    let share = percent_of_stalls(step, stalls.saturating_sub(step.counts.stalls_here)) / 100.0;
+    let in_time = limit.actual.unwrap_or(stalls as f64) * share;
+    Some(limit.of.limit().is_some_and(|limit| !limit.is_kept_by(in_time)))
+}
+
+fn percent_of_stalls(step: &Step, part: u64) -> f64 {
+    100.0 * part as f64 / step.counts.stalls.max(1) as f64
 }
 
 /// Returns whether a limit is on stalls, or on gaps that are so long for no other reason.

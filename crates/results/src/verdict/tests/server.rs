@@ -284,6 +284,8 @@ fn stalls_that_broke_a_limit_are_their_owners() {
     let (who, why) = paused(4, 2, "stalls==0");
     assert!(who == Bottleneck::Server && why.starts_with("server.paused longest_ms=900.0 "), "{why}");
     assert!(why.ends_with("times=20"), "{why}");
+    assert_eq!(paused(11, 2, "stalls==0").0, Bottleneck::Server, "nine break it alone");
+    assert!(paused(12, 2, "stalls<10").1.starts_with("generator.paused "), "eight would have kept it");
     assert!(paused(16, 2, "gap<100ms").1.starts_with("generator.paused "));
     assert!(paused(16, 14, "gap.p99<100ms").1.starts_with("machine.paused "));
     assert_eq!(paused(16, 14, "gap.p50<100ms").0, Bottleneck::None, "the median has other reasons");

@@ -8,7 +8,7 @@ use crate::flag::Flag;
 pub(super) const BODY: Flag = Flag::own_text(
     "connect-body",
     "TEXT",
-    "the body of the request for the stream; {person.COLUMN} and {room} in it are each client's own; -H says the Content-Type of other than JSON",
+    "the body of the request for the stream, in which {person.COLUMN} and {room} are each client's own; unless it is JSON, give its Content-Type with -H",
 );
 pub(super) const METHOD: Flag =
     Flag::text("connect-method", "NAME", "the method of the request for the stream")
