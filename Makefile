@@ -59,7 +59,7 @@ truth probe-truth sentences owners seeds targets records: export THRONG = $(absp
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/logs/TRUTH.md. Five minutes.
 truth: build
-	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture truth::
+	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture alone::truth::
 
 # Limits that are planted in servers beside what `throng probe` finds, into docs/logs/PROBE.md. Ten minutes, a compiler's included.
 probe-truth: build

@@ -45,6 +45,7 @@ fn malformed_frames_are_no_fin() {
         p.hold();
     });
     let outcome = sheet(&server.url(), &[]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
     let close = found(&outcome.json(), "close_codes/close");
     assert_eq!(close, Some(json!("protocol_error")), "{outcome}");
 }
@@ -76,6 +77,7 @@ fn servers_without_websockets_have_short_sheets() {
         p.answer("200 OK\r\nContent-Length: 0").fin();
     });
     let outcome = sheet(&page.url(), &["--yes"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(found(&outcome.json(), "http2/spoken"), Some(json!(false)), "{outcome}");
     assert!(outcome.json()["rows"]["idle"]["not_tried"].is_string(), "{outcome}");
     let text = run(throng(["probe", &page.url()]).env("NO_COLOR", "1"), SHEET_MAX);

@@ -129,7 +129,9 @@ impl Kind {
             for &(place, truth) in truths {
                 // The first reason is the nearest.
                 if !lines.iter().any(|line| line.place == place) {
-                    lines.push(Line { place, truth, found: found(&sheet, place), reason });
+                    let (row, _) = place.split_once('/').expect("a row and a key");
+                    let is_not_tried = sheet["rows"][row]["not_tried"].is_string();
+                    lines.push(Line { place, truth, found: found(&sheet, place), is_not_tried, reason });
                 }
             }
         }
@@ -151,6 +153,8 @@ struct Line {
     place: &'static str,
     truth: &'static str,
     found: Option<Value>,
+    /// True if the sheet says why its row was not tried.
+    is_not_tried: bool,
     reason: Reason,
 }
 
@@ -172,7 +176,7 @@ impl Line {
     fn holds(&self) -> bool {
         match (self.truth, &self.found) {
             (ANY, _) => true,
-            (NOT_TRIED, found) => found.is_none(),
+            (NOT_TRIED, _) => self.is_not_tried,
             // A protocol has not every row.
             (_, None) => self.reason == Reason::NoLimit,
             (_, Some(found)) => match self.off() {
@@ -221,7 +225,8 @@ impl Proof {
         }
         let tried = others().filter(|line| line.found.is_some()).count();
         let wrong = others().filter(|line| !line.holds()).count();
-        let is_true = mark(wrong == 0);
+        // Nothing to look for is nothing found.
+        let is_true = if tried + wrong == 0 { "" } else { mark(wrong == 0) };
         writeln!(text, "| {name} | {planted} | no other limit | 0 | {wrong} of {tried} |  | {is_true} |")
             .unwrap();
         text

@@ -36,6 +36,8 @@ pub(super) struct Case {
     pub(super) counts_at: &'static str,
     /// The key of its messages there; if it is empty, all numbers are added up.
     pub(super) counted: &'static str,
+    /// The key of the copies that it has sent, if it counts them.
+    pub(super) copied: Option<&'static str>,
     /// Messages of each client that the server counts besides.
     pub(super) greetings: u64,
 }
@@ -59,6 +61,7 @@ pub(super) const GAME: Case = Case {
     receivers: |clients| clients - 1,
     counts_at: "/",
     counted: "said",
+    copied: Some("sent"),
     greetings: 0,
 };
 
@@ -71,6 +74,7 @@ pub(super) const SOCKETIO: Case = Case {
     receivers: |_| 9,
     counts_at: "/seen",
     counted: "lines",
+    copied: None,
     greetings: 0,
 };
 
@@ -83,6 +87,7 @@ pub(super) const LOGIN: Case = Case {
     receivers: |clients| clients,
     counts_at: "/seen",
     counted: "lines",
+    copied: None,
     greetings: 0,
 };
 
@@ -95,6 +100,7 @@ const RAILS: Case = Case {
     receivers: |_| 10,
     counts_at: "/lines",
     counted: "",
+    copied: None,
     greetings: 0,
 };
 
@@ -109,6 +115,7 @@ const PHOENIX: Case = Case {
     receivers: |_| 9,
     counts_at: "/api/lines",
     counted: "lines",
+    copied: None,
     greetings: 0,
 };
 
@@ -117,6 +124,7 @@ const LIVEVIEW: Case = Case {
     start: |address, _| on_node("apps", "liveview", address),
     scenario: "liveview",
     receivers: |_| 0,
+    copied: None,
     ..GAME
 };
 
@@ -139,6 +147,7 @@ const FASTAPI: Case = Case {
     receivers: |clients| clients,
     counts_at: "/told",
     counted: "",
+    copied: None,
     greetings: 0,
 };
 
@@ -149,6 +158,7 @@ const TUTORIAL: Case = Case {
     receivers: |clients| clients,
     counts_at: "/said",
     counted: "said",
+    copied: None,
     ..GAME
 };
 
@@ -166,6 +176,7 @@ const HUB: Case = Case {
     start: |address, _| on_node("frames", "records", address),
     scenario: "signalr",
     receivers: |clients| clients,
+    copied: None,
     // Each begins with a ping.
     greetings: 1,
     ..GAME
@@ -176,6 +187,7 @@ pub(super) const NAMESPACES: Case = Case {
     start: |address, _| on_node("frames", "namespaces", address),
     scenario: "namespaces",
     receivers: |clients| clients,
+    copied: None,
     ..GAME
 };
 
