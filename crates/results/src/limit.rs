@@ -1,7 +1,7 @@
 //! Assertions on figures: `p95<250ms`, `rtt.p99<=1s`, `errors<1%`, `missing==0`, `rate>=500/s`.
 //!
 //! A limit is a figure, a comparison and a value. A bare percentile means the scenario's main figure. Counts
-//! take a number, or a share of what they are part of, as [`Count`](stats::Count) has it. `rate` takes a
+//! take a number, or a share of what they are part of, as [`Count`] has it. `rate` takes a
 //! share of the rate that was asked: `rate>=99%`. What is of one kind of messages or of one role alone is
 //! named with it: `say.line.delivery.p99<=50ms`, `role.speaker.missing==0`.
 

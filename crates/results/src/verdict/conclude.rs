@@ -26,7 +26,7 @@ pub fn limits(steps: &[Step], verdict: &Verdict) -> Vec<LimitOutcome> {
 }
 
 /// Returns whether other steps refute that this one broke its limits: the other try of its rate passed, or a search
-/// found more clients to pass. A broken limit that is [proof](LimitOutcome::is_proof) is never refuted.
+/// found more clients to pass. A broken limit that is proof is never refuted.
 pub fn is_refuted(steps: &[Step], verdict: &Verdict, step: &Step) -> bool {
     let is_same = |other: &&Step| by_weight(other, step).is_eq();
     let has_other = || !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed);
