@@ -27,9 +27,9 @@ pub(super) fn of(step: &Step) -> Option<String> {
         ));
     }
     let paused_ns = step.figures.gap.max_ns();
-    let stalls = step.counts.stalls.saturating_sub(step.counts.stalls_here);
-    if stalls > 0 && paused_ns > SLOW_FOR_A_THIRD_NS {
-        let stalled = format!("answers stalled {}", counted(stalls, "time"));
+    if step.counts.stalls > step.counts.stalls_here && paused_ns > SLOW_FOR_A_THIRD_NS {
+        // Of all, as the shares of their owners are.
+        let stalled = format!("answers stalled {}", counted(step.counts.stalls, "time"));
         // The longest gap may be one of the generator's.
         let stalled = match step.counts.stalls_here {
             0 => format!("{stalled}, for up to {}", duration(paused_ns)),

@@ -80,17 +80,18 @@ fn percent_of_stalls(step: &Step, part: u64) -> f64 {
     100.0 * part as f64 / step.counts.stalls.max(1) as f64
 }
 
-/// Returns whether a limit is on stalls, or on gaps that are so long for no other reason.
+/// Returns whether a limit is on stalls, or on gaps that keep it but for the stalls.
 fn is_of_stalls(step: &Step, limit: &LimitOutcome) -> bool {
-    match limit.of.figure() {
-        Some(Figure::Counted(Counted::Count(Count::Stalls)) | Figure::Timed(Timed::Gap, Statistic::Max)) => {
-            true
-        }
-        Some(Figure::Timed(Timed::Gap, Statistic::Quantile(quantile))) => {
-            step.counts.stalls as f64 >= (1.0 - quantile) * step.figures.gap.count() as f64
-        }
-        _ => false,
-    }
+    let reached = match limit.of.figure() {
+        Some(Figure::Counted(Counted::Count(Count::Stalls))) => return true,
+        Some(Figure::Timed(Timed::Gap, Statistic::Max)) => 1.0,
+        Some(Figure::Timed(Timed::Gap, Statistic::Quantile(quantile))) => quantile,
+        _ => return false,
+    };
+    let gaps = &step.figures.gap;
+    let other = 1.0 - step.counts.stalls as f64 / gaps.count().max(1) as f64;
+    let others_ms = gaps.quantile_ns(other) as f64 / 1e6;
+    reached >= other && limit.of.limit().is_some_and(|limit| limit.is_kept_by(others_ms))
 }
 
 /// Returns the stalls of a step that are not the generator's own, whatever their cause; `None` without any.

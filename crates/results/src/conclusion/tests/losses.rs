@@ -124,6 +124,15 @@ fn stalls_are_noticed_whatever_the_cause() {
 }
 
 #[test]
+fn shares_of_stalls_are_of_all() {
+    let mut step = Step { bottleneck: None, ..step() };
+    (step.counts.events, step.counts.stalls, step.counts.stalls_here) = (1_000, 10, 8);
+    step.figures.gap.record_n_ns(900 * MS, 10);
+    let said = conclude(&Run { steps: vec![step], ..Run::default() }).noticed.unwrap_or_default();
+    assert!(said.contains(" 10 times (") && said.contains("generator 80%"), "{said}");
+}
+
+#[test]
 fn unanswered_tails_are_bounds() {
     let noticed = |answered: u64| {
         let mut step = step();

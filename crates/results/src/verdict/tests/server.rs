@@ -288,6 +288,9 @@ fn stalls_that_broke_a_limit_are_their_owners() {
     assert!(paused(12, 2, "stalls<10").1.starts_with("generator.paused "), "eight would have kept it");
     assert!(paused(16, 2, "gap<100ms").1.starts_with("generator.paused "));
     assert!(paused(16, 14, "gap.p99<100ms").1.starts_with("machine.paused "));
+    for long in ["gap<5ms", "gap.p99<5ms"] {
+        assert_eq!(paused(4, 2, long).0, Bottleneck::None, "each gap breaks it");
+    }
     assert_eq!(paused(16, 14, "gap.p50<100ms").0, Bottleneck::None, "the median has other reasons");
 }
 
