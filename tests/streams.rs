@@ -134,8 +134,8 @@ fn a_throttled_generator_owns_its_stalls() {
     let (Some(quota), server) = (Quota::new(10), Server::start(&[])) else { return };
     let url = format!("http://{}/stream?events=100&gap=20ms", server.address);
     let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
-    // All gaps are long, so that those above the median are taken.
-    command.args("-c 200 -n 200 --stall 1 --connect-timeout 20s".split(' '));
+    // Most gaps are as long as it is throttled: twice the median is much longer than the server waits.
+    command.args("-c 200 -n 200 --stall 2 --connect-timeout 20s".split(' '));
     let results = run(&mut quota.over(&command), 2 * RUN_MAX).json();
     assert!(results["steps"][0]["generator"]["throttled_percent"].as_f64() > Some(10.0), "{results:#}");
     // Beside other programs, it also waits for a CPU.

@@ -230,7 +230,7 @@ impl Shared {
 
     /// Begins a wait for events of at most `wait_ns`, and returns how long to wait.
     pub(crate) fn begin_wait(&mut self, now_ns: u64, wait_ns: Option<u64>) -> Option<u64> {
-        self.watchdog.begin_wait(self.now_ns, now_ns, wait_ns)
+        self.watchdog.begin_wait(now_ns, wait_ns)
     }
 
     /// Begins a turn of the worker, which was woken at this moment; `has_more` if the last one left something.

@@ -3,7 +3,7 @@
 //! The kernel stamps the last packet of a read alone. If a stream goes on while the worker is stopped, these
 //! stamps would tell of a server that stood still. So a wait for events lasts a beat at most, and a turn that
 //! begins later than its wait was to end is late by that: the worker was stopped, or had no CPU. A wait that
-//! ends at once has found what came since the last read.
+//! ends at once has found what came since the last wait: the turn between may have been stopped, too.
 
 /// The longest wait for events: half of the shortest gap that may be a stall.
 const BEAT_NS: u64 = 5_000_000;
@@ -17,8 +17,8 @@ const READING_NS_MAX: u64 = 100_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog {
     is_on: bool,
-    /// The last read before the wait, the beginning of the wait, and its end at the latest.
-    busy_since_ns: u64,
+    /// The beginning of the last turn, that of the wait behind it, and the wait's end at the latest.
+    turn_ns: u64,
     began_ns: u64,
     due_ns: u64,
     /// The last reading of the run queue: its time, and how long the worker had waited there in all.
@@ -35,31 +35,37 @@ impl Watchdog {
         Watchdog { is_on, ..Watchdog::default() }
     }
 
-    /// Begins a wait of at most `wait_ns`; the last read was at `busy_since_ns`. Returns how long to wait.
-    pub(crate) fn begin_wait(
-        &mut self,
-        busy_since_ns: u64,
-        now_ns: u64,
-        wait_ns: Option<u64>,
-    ) -> Option<u64> {
+    /// Begins a wait of at most `wait_ns`. Returns how long to wait.
+    pub(crate) fn begin_wait(&mut self, now_ns: u64, wait_ns: Option<u64>) -> Option<u64> {
         if !self.is_on {
             return wait_ns;
         }
         let wait_ns = wait_ns.unwrap_or(BEAT_NS).min(BEAT_NS);
-        (self.busy_since_ns, self.began_ns, self.due_ns) = (busy_since_ns, now_ns, now_ns + wait_ns);
+        (self.began_ns, self.due_ns) = (now_ns, now_ns + wait_ns);
+        // The first wait is behind no turn.
+        if self.turn_ns == 0 {
+            self.turn_ns = now_ns;
+        }
         Some(wait_ns)
     }
 
     /// Begins a turn; `has_more` if the last one left something unread, which waited as long as what it read.
     /// `queued_ns` reads how long the worker has waited for a CPU in all.
     pub(crate) fn begin_turn(&mut self, now_ns: u64, has_more: bool, queued_ns: impl Fn() -> u64) {
-        if !self.is_on || has_more {
+        if !self.is_on {
+            return;
+        }
+        let last_ns = std::mem::replace(&mut self.turn_ns, now_ns);
+        if has_more {
             return;
         }
         (self.late_ns, self.starved_ns) = (0, 0);
         let has_found = now_ns.saturating_sub(self.began_ns) < LATE_NS_MIN;
-        let since_ns = if has_found { self.busy_since_ns } else { self.due_ns };
-        self.add(since_ns, now_ns, &queued_ns);
+        if has_found || now_ns >= self.due_ns + LATE_NS_MIN {
+            // A late end hides whether it had found something at once. What was waited is nobody's lateness.
+            let waited_ns = if has_found { 0 } else { self.due_ns.saturating_sub(self.began_ns) };
+            self.add(last_ns + waited_ns, now_ns, &queued_ns);
+        }
         if now_ns.saturating_sub(self.read_ns) > READING_NS_MAX {
             (self.read_ns, self.queued_ns) = (now_ns, queued_ns());
         }
@@ -87,40 +93,40 @@ mod tests {
     #[test]
     fn turns_are_late_by_their_beat() {
         let mut watchdog = Watchdog::new(true);
-        let mut turn = |last: u64, began: u64, wait: Option<u64>, woken: u64, queued: u64| {
-            let wait_ns = watchdog.begin_wait(last * MS, began * MS, wait.map(|ms| ms * MS));
+        let mut turn = |began: u64, wait: Option<u64>, woken: u64, queued: u64| {
+            let wait_ns = watchdog.begin_wait(began * MS, wait.map(|ms| ms * MS));
             watchdog.begin_turn(woken * MS, false, || queued * MS);
             (wait_ns, watchdog.late_ns / MS, watchdog.starved_ns / MS)
         };
-        assert_eq!(turn(100, 100, None, 103, 40), (Some(5 * MS), 0, 0));
-        assert_eq!(turn(103, 103, Some(2 * MS), 105, 40), (Some(5 * MS), 0, 0));
-        assert_eq!(turn(105, 105, Some(2), 507, 40), (Some(2 * MS), 400, 0), "stopped");
-        assert_eq!(turn(507, 507, None, 912, 430), (Some(5 * MS), 400, 390), "without a CPU");
-        assert_eq!(turn(912, 940, None, 940, 430), (Some(5 * MS), 28, 0), "busy since its last read");
-        assert_eq!(turn(940, 968, None, 970, 430), (Some(5 * MS), 0, 0), "what came since then");
+        assert_eq!(turn(100, None, 103, 40), (Some(5 * MS), 0, 0));
+        assert_eq!(turn(103, Some(2 * MS), 105, 40), (Some(5 * MS), 0, 0));
+        assert_eq!(turn(105, Some(2), 507, 40), (Some(2 * MS), 400, 0), "stopped");
+        assert_eq!(turn(507, None, 912, 430), (Some(5 * MS), 400, 390), "without a CPU");
+        assert_eq!(turn(940, None, 940, 430), (Some(5 * MS), 28, 0), "busy since its last turn began");
+        assert_eq!(turn(968, None, 970, 430), (Some(5 * MS), 0, 0), "what came since then");
     }
 
     #[test]
     fn unread_events_are_as_late() {
         let mut watchdog = Watchdog::new(true);
         let mut turn = |began: u64, woken: u64, has_more| {
-            watchdog.begin_wait(began * MS, began * MS, Some(2 * MS));
+            watchdog.begin_wait(began * MS, Some(2 * MS));
             watchdog.begin_turn(woken * MS, has_more, || 0);
             watchdog.late_ns / MS
         };
-        assert_eq!([turn(100, 502, false), turn(510, 510, true), turn(520, 520, false)], [400, 400, 0]);
+        assert_eq!([turn(100, 502, false), turn(510, 510, true), turn(520, 521, false)], [400, 400, 0]);
     }
 
     #[test]
     fn absences_in_a_turn_add_up() {
         let mut watchdog = Watchdog::new(true);
-        watchdog.begin_wait(100 * MS, 100 * MS, None);
+        watchdog.begin_wait(100 * MS, None);
         watchdog.begin_turn(110 * MS, false, || 0);
         watchdog.add(110 * MS, 113 * MS, || 2 * MS);
         watchdog.add(113 * MS, 113 * MS + 1, || panic!("that is on time"));
         assert_eq!((watchdog.late_ns, watchdog.starved_ns), (8 * MS, 2 * MS));
         let mut idle = Watchdog::new(false);
-        assert_eq!(idle.begin_wait(0, 0, None), None);
+        assert_eq!(idle.begin_wait(0, None), None);
         idle.begin_turn(500 * MS, false, || panic!("nothing is watched"));
         assert_eq!(idle.late_ns, 0);
     }
