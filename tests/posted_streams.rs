@@ -79,9 +79,13 @@ fn copies_on_posted_streams_are_counted() {
 #[test]
 fn refused_methods_name_their_flags() {
     let Some((_node, [first, _])) = node() else { return };
-    let mut command = throng(["idle", &format!("http://{first}/events"), "--clients", "2"]);
-    let outcome = run(command.args(FLAGS.split(' ')), RUN_MAX);
-    outcome.assert_failed(1, "could_not.reach.status_405", &["--connect-body"]);
+    for (more, named) in
+        [(&[][..], "--connect-body"), (&["--connect-method", "PUT"], "another --connect-method")]
+    {
+        let mut command = throng(["idle", &format!("http://{first}/events"), "--clients", "2"]);
+        let outcome = run(command.args(FLAGS.split(' ')).args(more), RUN_MAX);
+        outcome.assert_failed(1, "could_not.reach.status_405", &[named]);
+    }
 }
 
 #[test]

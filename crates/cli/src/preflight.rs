@@ -166,7 +166,12 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
         403 => format!("; pass --origin, or {}", access::log_in()),
         407 => "; that is a proxy: measure the server itself".to_owned(),
         405 if is_request => "; choose another --method".to_owned(),
-        405 if hears_alone(plan) => "; it may want a POST: --connect-body, --connect-method".to_owned(),
+        405 if hears_alone(plan) => {
+            let mut texts = plan.client_spec.of_dialect.settings.texts();
+            let is_chosen = texts.any(|(flag, _)| ["connect-method", "connect-body"].contains(&flag));
+            let other = if is_chosen { "; choose another" } else { "; it may want a POST: --connect-body," };
+            format!("{other} --connect-method")
+        }
         429 | 500..=599 => "; the server's own log may say why".to_owned(),
         _ if is_request => "; is the path right?".to_owned(),
         _ => {
