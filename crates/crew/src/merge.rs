@@ -329,7 +329,9 @@ impl Merge {
         let roles = self.roles(&audience, ending);
         let Audience { completion, away, unheard_ns, .. } = audience;
         let (window, grown) = (self.window(), self.grown);
-        let duration_ns = if self.is_loading() { window.length_ns(now_ns, ending) } else { 0 };
+        // Books that were left open tell nothing of the time since the last report.
+        let known_ns = self.heard.values().max().map_or(now_ns, |heard_ns| now_ns.min(*heard_ns));
+        let duration_ns = if self.is_loading() { window.length_ns(known_ns, ending) } else { 0 };
         let connects_per_s = per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0);
         let rates = window.rates(duration_ns, Rates { connects_per_s, ..Rates::default() });
         let achieved_if_kept = window.achieved_if_kept(duration_ns);

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,21 @@ use rustix::process::{
     Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal, setsid,
 };
 
+use crate::clock::own_monotonic_ns;
 use crate::poll::Waker;
 use crate::sys;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
+/// The time of the last signal.
+static LAST_NS: AtomicU64 = AtomicU64::new(0);
 static WAKER: OnceLock<Waker> = OnceLock::new();
 
 /// The time between two checks for a second signal.
 const SECOND_POLL: Duration = Duration::from_millis(20);
+
+/// Signals as close to one another are one request: timeout(1) and package managers pass on what the terminal
+/// has sent to the whole group. Nobody types as fast.
+const REQUEST_NS: u64 = 100_000_000;
 
 /// Counts SIGINT, SIGTERM and SIGHUP instead of dying of them: the first means "finish and report", the
 /// second "stop now".
@@ -74,7 +81,7 @@ impl Interrupts {
         Ok(false)
     }
 
-    /// The number of signals that have come so far.
+    /// The number of requests to stop so far.
     pub fn count(self) -> u32 {
         COUNT.load(Ordering::Relaxed)
     }
@@ -88,8 +95,12 @@ impl AsFd for Interrupts {
     }
 }
 
-/// Runs in the handler: an atomic addition and a `write`, both async-signal-safe.
+/// Runs in the handler: `clock_gettime`, atomics and a `write`, all async-signal-safe.
 extern "C" fn on_signal(_: libc::c_int) {
+    let now_ns = own_monotonic_ns();
+    if now_ns.saturating_sub(LAST_NS.swap(now_ns, Ordering::Relaxed)) < REQUEST_NS {
+        return;
+    }
     COUNT.fetch_add(1, Ordering::Relaxed);
     if let Some(waker) = WAKER.get() {
         waker.wake();

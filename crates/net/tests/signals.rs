@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::time::Duration;
 
 use net::poll::{Events, Interest, Poller};
 use net::signals::{Interrupts, end_with_parent, kill_with_parent};
@@ -21,6 +22,8 @@ fn interrupts_are_counted_and_wake_a_poller() {
     assert!(interrupts.wait_for_input(&reader).unwrap());
     for (signal, count) in [(Signal::INT, 1), (Signal::TERM, 2)] {
         kill_process(getpid(), signal).unwrap();
+        // What is passed on at once is the same request.
+        kill_process(getpid(), Signal::INT).unwrap();
         while events.is_empty() {
             poller.wait(&mut events, Some(5_000_000_000)).unwrap();
         }
@@ -28,6 +31,7 @@ fn interrupts_are_counted_and_wake_a_poller() {
         assert_eq!(interrupts.count(), count);
         events = Events::with_capacity(4);
         assert!(!interrupts.wait_for_input(&reader).unwrap());
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 

@@ -138,6 +138,19 @@ fn interrupted_messages_are_not_lost() {
     assert_eq!((step.counts.missing, step.counts.in_flight), (3, 0));
 }
 
+#[test]
+fn open_books_end_with_the_last_report() {
+    const S: u64 = 1_000_000_000;
+    let load = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 60 * S };
+    let order = StepOrder { index: 0, clients: 5, load, warmup: false };
+    let mut merge = Merge::new(participants(Workload::Echo), order, 0, 0);
+    merge.start(0, 0);
+    let counts = Counts { sent: 30, received: 30, ..Counts::default() };
+    merge.add(&Delta { at_ns: 3 * S, counts, ..Delta::default() });
+    let step = merge.finish(3 * S + S / 2, Ending::CutShort);
+    assert_eq!((step.duration_ns, step.rates.sent_per_s), (3 * S, Some(10.0)));
+}
+
 /// Twenty messages in two seconds, each answered `answered_after_ms` after it was due.
 fn achieved_per_s(answered_after_ms: impl Fn(u64) -> u64) -> Option<f64> {
     const MS: u64 = 1_000_000;
