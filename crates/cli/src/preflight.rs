@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use engine::ProbeResult;
-use load::{ClientSpec, Plan};
+use load::{ClientSpec, Endpoint, Plan};
 use net::clock;
 use stats::error_kind;
 use wire::{DialectId, Facts, HttpOptions};
@@ -101,7 +101,7 @@ fn obstacle(plan: &Plan, asks: bool, result: &ProbeResult) -> Option<Obstacle> {
     // What the error quotes already is not said again.
     let is_news = is_text && !heard.is_empty() && !why.contains(&heard);
     let quoted = if is_news { format!(" (it said: {heard})") } else { String::new() };
-    let text = format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard));
+    let text = format!("{kind}: {why}{quoted}{}", hint(plan, kind, why, &heard));
     Some(Obstacle { key: kind.clone(), text })
 }
 
@@ -113,13 +113,16 @@ fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String
     let answer = Answer::read(&result.said);
     match &result.failure {
         None if !is_wrong || http.is_expected(status) => None,
-        None => Some(format!(
-            "{} {} was answered with {}{}; or say that it is right: --expect-status {status}",
-            http.method,
-            secrets::place(plan.client_spec.path.reveal()),
-            answer.told(status),
-            remedy(plan, status, true)
-        )),
+        None => {
+            let remedy = remedy(plan, status, true);
+            let or = if remedy.ends_with('?') { " If it is" } else { "; or if that is right" };
+            Some(format!(
+                "{} {} was answered with {}{remedy}{or}: --expect-status {status}",
+                http.method,
+                secrets::place(plan.client_spec.path.reveal()),
+                answer.told(status),
+            ))
+        }
         Some((kind, _)) => {
             let asked = if hears_alone(plan) { "the request for the stream" } else { "the handshake" };
             let is_stream = answer.content_type.as_deref() == Some(EVENT_STREAM) && !hears_alone(plan);
@@ -177,9 +180,17 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
         _ => {
             let usual = usual_place(plan).map_or(String::new(), |usual| format!(" {usual}"));
             let what = if hears_alone(plan) { "an event stream" } else { "a WebSocket" };
-            format!("; is the path right, and is there {what}?{usual}{}", unwelcome(plan, status))
+            let look = looking(plan).map_or(String::new(), |look| format!("; look for one: {look}"));
+            format!("; is the path right, and is there {what}?{usual}{}{look}", unwelcome(plan, status))
         }
     }
+}
+
+/// The command that looks at the usual places of the plan's server, unless that has no address.
+fn looking(plan: &Plan) -> Option<String> {
+    let has_address = plan.endpoints.iter().any(|endpoint| matches!(endpoint, Endpoint::Inet(_)));
+    let scheme = if plan.tls.is_some() { "https" } else { "http" };
+    has_address.then(|| format!("throng {scheme}://{}", plan.client_spec.host))
 }
 
 /// The usual path of the protocol's servers, in words, if the URL leads elsewhere.
@@ -207,9 +218,9 @@ fn unwelcome(plan: &Plan, status: u16) -> String {
     )
 }
 
-/// A likely cause of an end without a message.
-fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
-    if access::is_refusal(kind) || access::is_refusal(heard) {
+/// A likely cause of the error, or what to try.
+fn hint(plan: &Plan, kind: &str, why: &str, heard: &str) -> Cow<'static, str> {
+    if [kind, why, heard].into_iter().any(access::is_refusal_at_once) {
         return format!("; {}", access::log_in()).into();
     }
     let hint = match kind {
@@ -233,6 +244,13 @@ fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
                 None => tls.into(),
                 Some(usual) => format!("; is the path right? {usual}{tls}").into(),
             };
+        }
+        "login_refused" => "; correct what [[login]] sends, or its `expect`",
+        error_kind::CLOSED => "; the server's own log may say why",
+        // What it said names another remedy.
+        error_kind::CONNECT_TIMEOUT if heard.is_empty() => {
+            let look = looking(plan).map_or(String::new(), |look| format!("look at the server: {look}, or "));
+            return format!("; {look}wait longer: --connect-timeout 10s").into();
         }
         _ => "",
     };

@@ -27,6 +27,12 @@ pub(crate) fn is_refusal(said: &str) -> bool {
     ["unauthorized", "unauthenticated", "forbidden", "not authorized"].iter().any(|word| said.contains(word))
 }
 
+/// Returns the same of what ends the first moments of a connection: then, frameworks such as FastAPI close it by the
+/// code of a broken policy (RFC 6455 §7.4.1), which later is also for clients that are slow.
+pub(crate) fn is_refusal_at_once(said: &str) -> bool {
+    is_refusal(said) || said.contains("with code 1008")
+}
+
 /// The flags of a command that trusts the same certificates, each after a space.
 pub(crate) fn trust_flags(ca: Option<&Path>, insecure: bool) -> String {
     match ca {

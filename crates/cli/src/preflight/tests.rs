@@ -25,7 +25,7 @@ fn key_of(plan: &Plan, asks: bool, result: &ProbeResult, names: &[&str]) -> Opti
 #[test]
 fn obstacles_have_keys_and_advice() {
     let plan = plan_for("ws://127.0.0.1:1/ws", "json");
-    let status = Some(("http_status", "401"));
+    let (status, look) = (Some(("http_status", "401")), "throng http://127.0.0.1:1");
     for (failure, status, said, key, names) in [
         (
             status,
@@ -35,10 +35,13 @@ fn obstacles_have_keys_and_advice() {
             &["401 Unauthorized", "no token", "--token"][..],
         ),
         (status, Some(301), b"HTTP/1.1 301 Moved\r\nLocation: wss://b/\r\n\r\n", "status_301", &["wss://b/"]),
-        (status, Some(404), b"HTTP/1.1 404 Not Found\r\n\r\n", "status_404", &["404 Not Found"]),
+        (status, Some(404), b"HTTP/1.1 404 Not Found\r\n\r\n", "status_404", &["404 Not Found", look]),
         (status, Some(400), b"HTTP/1.1 400 Bad Request\r\n\r\nsent to HTTPS port", "speaks_tls", &["wss://"]),
         (Some(("not_http", "")), None, &[21, 3, 3, 0, 2, 2, 10], "speaks_tls", &["wss://"]),
         (Some(("eof", "the end")), None, b"", "eof", &["the end", "wss://", "https://"]),
+        (Some(("closed", "with code 1008: who?")), None, b"", "closed", &["who?", "--token"]),
+        (Some(("closed", "with code 1013: full")), None, b"", "closed", &["full", "log"]),
+        (Some(("connect_timeout", "silent")), None, b"", "connect_timeout", &[look, "--connect-timeout 10s"]),
         (
             Some(("not_http", "no HTTP")),
             None,
