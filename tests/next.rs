@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::support::hostile::HostileServer;
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, finish, run, throng};
-use crate::support::{skip, wait_until};
+use crate::support::{free_address, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// Runs until a command is proposed that a busy machine does not stand before.
@@ -117,6 +117,36 @@ fn servers_with_other_messages_get_a_file() {
     let written = run(typed(command).current_dir(folder.path()), RUN_MAX);
     assert_eq!((unanswered.code, written.code), (Some(3), Some(0)), "{command}\n{unanswered}{written}");
     assert!(fs::read_to_string(folder.path().join("app.toml")).unwrap().contains("open"), "{command}");
+}
+
+#[test]
+fn servers_that_serve_none_are_looked_at() {
+    let server = Server::start(&[]);
+    let moved = HostileServer::start(|peer| {
+        peer.answer("302 Found\r\nLocation: /home\r\nContent-Length: 0").fin();
+    });
+    for (address, line) in [
+        (server.address, "http HTTP/nowhere -c 4 -d 1s --no-preflight"),
+        (moved.address, "echo WS/ --clients 10 -d 1s --no-preflight"),
+    ] {
+        let failed = run(&mut load(address, line), RUN_MAX);
+        let command = proposed(&failed);
+        let looked = run(&mut typed(command), RUN_MAX);
+        assert_eq!(looked.code, Some(0), "{command}\n{failed}{looked}");
+        assert!(looked.stdout.contains("HTTP, "), "{looked}");
+    }
+}
+
+#[test]
+fn servers_that_are_not_there_are_waited_for() {
+    let address = free_address();
+    let refused = run(&mut load(address, "echo WS --clients 10 --rate 20 -d 1s --no-preflight"), RUN_MAX);
+    let command = proposed(&refused).to_owned();
+    let waiting = Process::start(&mut typed(&command));
+    let _server =
+        Process::start(&mut throng(["serve", "--listen", &address.to_string()])).listening_at(address);
+    let waited = finish(waiting, RUN_MAX);
+    assert_eq!(waited.code, Some(0), "{command}\n{refused}{waited}");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, CommandFactory, Parser};
 
-use crate::{Cli, spelled_out};
+use crate::Cli;
+use crate::look::spelled_out;
 
 /// Folders of pages, from the root.
 const FOLDERS: [&str; 4] = [".", "docs", "docs/apps", "python"];

@@ -24,6 +24,7 @@ mod inputs;
 mod installed;
 mod interrupts;
 mod locale;
+mod look;
 mod mistyped;
 mod output;
 mod pages;
@@ -152,7 +153,7 @@ fn main() -> ExitCode {
 
 /// Our own command line, or the one that it says is to be read.
 fn command_line() -> Result<Cli, Failure> {
-    let mut words = spelled_out(env::args_os().collect());
+    let mut words = look::spelled_out(env::args_os().collect());
     let mut cli = parse(&words);
     if let Verb::Words { .. } = cli.verb {
         words = hidden::read_words()?;
@@ -160,15 +161,6 @@ fn command_line() -> Result<Cli, Failure> {
     }
     secrets::begin(words);
     Ok(cli)
-}
-
-/// The command line with the verb that a URL alone stands for.
-fn spelled_out(mut words: Vec<OsString>) -> Vec<OsString> {
-    let is_url = |word: &OsString| word.to_str().is_some_and(probe::is_url);
-    if words.get(1).is_some_and(is_url) {
-        words.splice(1..1, [probe::NAME, probe::SHORT].map(OsString::from));
-    }
-    words
 }
 
 /// Reads a command line. One that makes no sense, or asks for help, ends the process.

@@ -63,6 +63,8 @@ pub const HTTP_STATUS: &str = "http_status";
 pub const HTTP2_REFUSED: &str = "http2_refused";
 /// A stream of HTTP/2 that the server reset.
 pub const HTTP2_RESET: &str = "http2_reset";
+/// Nothing listens at the address.
+pub const REFUSED: &str = "refused";
 /// The peer reset the connection.
 pub const RESET: &str = "reset";
 /// TCP got no acknowledgement of what it sent.

@@ -10,10 +10,12 @@ use stats::error_kind;
 
 mod failure;
 mod line;
+mod unserved;
 
-use failure::{cause, failed, is_sender_left_out, losses};
+use failure::{cause, failed, is_hopeless, is_sender_left_out, losses};
 pub(crate) use line::begin;
 use line::{Line, Next, SECOND_NS, is_taken};
+use unserved::{log_in, look_at_server, restart_server, speak_its_words, start_server};
 
 /// Suggestions that are printed; with more, none is the next.
 const SHOWN_MAX: usize = 2;
@@ -37,15 +39,17 @@ const HELD_SHARE: f64 = 0.8;
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
 /// Rules that each speak of something that happened, the most urgent first.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 22] = [
     log_in,
     restart_server,
+    start_server,
     speak_its_words,
     require_history,
     enlarge_pool,
     leave_out_sender,
     wait_for_copies,
     connect_slower,
+    look_at_server,
     measure_longer,
     repeat_whole,
     move_generator,
@@ -90,70 +94,6 @@ fn chosen(run: &Run) -> Vec<Next> {
 /// Returns whether the verb goes up in steps, or can.
 fn has_steps(run: &Run) -> bool {
     matches!(run.scenario, Scenario::Echo | Scenario::Broadcast)
-}
-
-fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
-    let is_refusal =
-        |text: &str| ["HTTP 401", "HTTP 403", "unauthorized"].iter().any(|word| text.contains(word));
-    let mut errors = run.steps.iter().flat_map(|step| step.errors.iter());
-    let (kind, _) = errors.find(|(_, error)| is_refusal(&error.example))?;
-    // What clients log in with is not sent with published messages.
-    if error_kind::is_of_publishers(kind) {
-        let what = "log in where messages are published: --publish-header, or headers in [publish]";
-        return Some(Next { key: "log_in_to_publish", what: what.into(), words: None });
-    }
-    let (key, what) = ("log_in", "log in as users do: -H, --token");
-    if run.scenario == Scenario::Http {
-        return Some(Next { key, what: what.into(), words: None });
-    }
-    let what = format!("{what}, or [[login]] in an app file, which this writes:");
-    Some(Next { key, what, words: writing_app(run) })
-}
-
-/// The command that writes an app file of the run's protocol.
-fn writing_app(run: &Run) -> Option<Vec<String>> {
-    // By the name that the verb knows the file's kind by: of streams the scenario's, of most the protocol's.
-    let program = run.command.first()?;
-    let names = [run.scenario.name(), &run.dialect, "plain"];
-    let words = names.map(|from| [program, "init", "--from", from].map(str::to_owned).to_vec());
-    words.into_iter().find(is_taken)
-}
-
-/// A server that is gone answers no search either.
-fn restart_server(run: &Run, _: &Conclusion) -> Option<Next> {
-    has_ended(run).then_some(())?;
-    Some(Line::of(run)?.to("restart_server", "see why the server ended, start it again, and repeat:"))
-}
-
-fn has_ended(run: &Run) -> bool {
-    matches!(cause(run), Some(Cause::ServerEnded { .. } | Cause::ServerEndedConnecting))
-}
-
-/// Returns whether fewer clients, or a lower rate, would fare no better with the server as it is.
-fn is_hopeless(run: &Run) -> bool {
-    has_ended(run) || matches!(cause(run), Some(Cause::ServerTookNone { .. })) || is_misunderstood(run)
-}
-
-/// Returns whether clients were ready, and the server never answered a message of theirs, or in a way that the app's
-/// file does not recognise.
-fn is_misunderstood(run: &Run) -> bool {
-    let is_of_file = cause(run).is_some_and(|cause| cause.lost_besides_file().is_some());
-    let has_answered = run.steps.iter().any(|step| step.came() > 0);
-    let is_silent = |step: &Step| step.is_unanswered() && step.unpublished().is_none();
-    let is_silent = !has_answered && failed(run).is_some_and(is_silent);
-    run.scenario.facts().has_dialects && (is_of_file || is_silent)
-}
-
-/// A server answers only the messages that it knows.
-fn speak_its_words(run: &Run, _: &Conclusion) -> Option<Next> {
-    (is_misunderstood(run) && !has_ended(run)).then_some(())?;
-    let key = "speak_its_words";
-    if Line::given_to(run)?.is_of_app() {
-        let what = "send messages that the server knows, and name its answers: throng docs app";
-        return Some(Next { key, what: what.into(), words: None });
-    }
-    let what = "if the server does not know throng's messages, write your own:";
-    Some(Next { key, what: what.into(), words: Some(writing_app(run)?) })
 }
 
 /// A server without a history passes an audit until one is required.
@@ -317,8 +257,9 @@ fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_longer_anyway = matches!(cause(run), Some(Cause::TooBrief { .. }));
     let has_messages = run.scenario.facts().has_messages;
-    // A longer audit finds no history either.
-    let is_longer_anyway = is_longer_anyway || require_history(run, conclusion).is_some();
+    // A longer audit finds no history either, and a longer storm has no more handshakes.
+    let is_of_handshakes = run.scenario.facts().comes_back && run.steps.iter().all(|step| step.came() == 0);
+    let is_longer_anyway = is_longer_anyway || is_of_handshakes || require_history(run, conclusion).is_some();
     let has_more = has_messages && conclusion.status() == Status::Passed && !is_longer_anyway;
     let step = heaviest_kept(run).filter(|_| has_more)?;
     let (samples, needed) = run.verdict.caveats.iter().find_map(|caveat| match caveat.low {

@@ -33,10 +33,6 @@ use crate::verbs::probe::places::{Place, RequestKind};
 use crate::verbs::probe::service::{Found, Reply, Service};
 use crate::verbs::probe::sheet::{Sheet, SheetArgs};
 
-/// The verb that a URL alone stands for.
-pub(crate) const NAME: &str = "probe";
-/// The flag of what such a URL asks for.
-pub(crate) const SHORT: &str = "--short";
 /// The most connections of a data sheet at once.
 const CONNECTIONS_MAX: u16 = 200;
 /// Connections that one look makes at most.
@@ -217,13 +213,6 @@ impl Probe {
         let echoes = trial == Some(&Trial::Echoes) && best.is_some_and(Found::is_plain);
         Sheet::measure(plan, best.map(|found| found.service), echoes, bounds, prober.interrupts)
     }
-}
-
-/// Returns whether the first word of a command line names a server: `ws://…`, `localhost:3000/cable`,
-/// `example.org`. No verb does.
-pub(crate) fn is_url(word: &str) -> bool {
-    let is_file = word.ends_with(".toml");
-    !word.starts_with('-') && !is_file && (word.contains([':', '/', '.']) || word == "localhost")
 }
 
 /// Makes the requests, and counts them.
@@ -419,22 +408,5 @@ impl Prober {
     fn is_over(&self, keep: u32) -> bool {
         let is_late = Instant::now() + TIMEOUT * keep >= self.ends_at;
         self.requests + keep as usize >= REQUESTS_MAX || is_late || self.interrupts.count() > 0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_are_told_from_verbs() {
-        for url in
-            ["ws://a/", "https://a", "localhost:3000", "localhost", "10.0.0.1:80/x", "[::1]:80", "a.org"]
-        {
-            assert!(is_url(url), "{url}");
-        }
-        for other in ["echo", "--version", "-h", "app.toml", "child-agent", "sing"] {
-            assert!(!is_url(other), "{other}");
-        }
     }
 }

@@ -15,11 +15,10 @@ use crate::secrets::given;
 use crate::verbs::broadcast::Broadcast;
 use crate::verbs::echo::Echo;
 use crate::verbs::idle::Idle;
-use crate::verbs::probe;
 use crate::verbs::requests::CONNECTIONS;
 use crate::verbs::steps::StepArgs;
 use crate::verbs::stream::Stream;
-use crate::{app_file, people};
+use crate::{app_file, look, people};
 
 /// Users when neither flags nor file say how many.
 const USERS: u64 = 1_000;
@@ -183,7 +182,7 @@ impl Run {
 
 /// The URL that stands where a file may: by its form, and because no file has that name.
 fn url_of(file: &Path) -> Option<String> {
-    file.to_str().filter(|text| probe::is_url(text) && !file.is_file()).map(str::to_owned)
+    file.to_str().filter(|text| look::is_url(text) && !file.is_file()).map(str::to_owned)
 }
 
 /// The flags, and where they say nothing, what the file says, or what is usual.

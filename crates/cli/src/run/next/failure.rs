@@ -21,3 +21,36 @@ pub(super) fn cause(run: &Run) -> Option<&Cause> {
 pub(super) fn is_sender_left_out(run: &Run) -> bool {
     losses(run).iter().any(|loss| matches!(loss, Loss::MissingOne { .. }))
 }
+
+/// Returns whether the server's process ended.
+pub(super) fn has_ended(run: &Run) -> bool {
+    matches!(cause(run), Some(Cause::ServerEnded { .. } | Cause::ServerEndedConnecting))
+}
+
+/// Returns whether no client was let in and kept, or every answer was wrong.
+pub(super) fn serves_none(run: &Run) -> bool {
+    match cause(run) {
+        Some(Cause::ServerTookNone { .. }) => true,
+        Some(Cause::ServerWrong { wrong, of }) => wrong == of,
+        Some(Cause::ServerLostClients { lost, of, .. }) => {
+            let has_messages = run.scenario.facts().has_messages;
+            lost == of && has_messages && run.steps.iter().all(|step| step.came() == 0)
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether fewer clients, or a lower rate, would fare no better with the server as it is.
+pub(super) fn is_hopeless(run: &Run) -> bool {
+    has_ended(run) || serves_none(run) || is_misunderstood(run)
+}
+
+/// Returns whether clients were ready, and the server never answered a message of theirs, or in a way that the app's
+/// file does not recognise.
+pub(super) fn is_misunderstood(run: &Run) -> bool {
+    let is_of_file = cause(run).is_some_and(|cause| cause.lost_besides_file().is_some());
+    let has_answered = run.steps.iter().any(|step| step.came() > 0);
+    let is_silent = |step: &Step| step.is_unanswered() && step.unpublished().is_none();
+    let is_silent = !has_answered && failed(run).is_some_and(is_silent);
+    run.scenario.facts().has_dialects && (is_of_file || is_silent)
+}

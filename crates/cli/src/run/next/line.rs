@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 use results::{Run, units};
 
 use super::failure::is_sender_left_out;
-use crate::processes;
+use crate::{look, processes};
 
 /// The program's command line, whose flags and verbs are proposed.
 static GRAMMAR: OnceLock<fn() -> Command> = OnceLock::new();
@@ -31,6 +31,7 @@ pub(crate) fn begin(grammar: fn() -> Command) {
 /// Returns whether the command line takes these words. Flags may exclude each other in ways that no rule
 /// knows: a proposal that is refused is worse than none.
 pub(super) fn is_taken(words: &Vec<String>) -> bool {
+    let words = look::spelled_out(words.iter().map(Into::into).collect());
     GRAMMAR.get().is_some_and(|grammar| grammar().try_get_matches_from(words).is_ok())
 }
 
@@ -88,6 +89,22 @@ impl Line {
     /// Returns whether the user gave a flag.
     pub(super) fn has(&self, long: &str) -> bool {
         self.flag(long).is_some_and(|flag| self.words.iter().any(|word| Line::given(&flag, word).is_some()))
+    }
+
+    /// The words of these flags as the user gave them, with their values.
+    pub(super) fn words_of(&self, longs: &[&str]) -> Vec<String> {
+        let flags: Vec<Arg> = longs.iter().filter_map(|long| self.flag(long)).collect();
+        let mut kept = Vec::new();
+        let mut words = self.words.iter();
+        while let Some(word) = words.next() {
+            let given = |flag: &Arg| Some((flag.get_action().takes_values(), Line::given(flag, word)?));
+            let Some((takes_value, value)) = flags.iter().find_map(given) else { continue };
+            kept.push(word.clone());
+            if takes_value && value.is_none() {
+                kept.extend(words.next().cloned());
+            }
+        }
+        kept
     }
 
     /// The time that the user gave with a flag.

@@ -273,6 +273,41 @@ fn closed_servers_get_no_smaller_load() {
     });
     run.verdict.bottleneck = Some(Cause::ServerTookNone { clients: 100 }.into());
     assert_eq!(proposed(&run).0, [""; 0]);
+    run.target.url = "ws://h/".to_owned();
+    run.command.extend(["-H", "X: a", "--origin=http://h"].map(str::to_owned));
+    let look = "throng ws://h/ -H 'X: a' --origin=http://h";
+    assert_eq!(proposed(&run), (vec!["look_at_server"], look.to_owned()));
+    for _ in 0..100 {
+        run.steps[0].errors.add("refused", 0, "connection refused");
+    }
+    let (keys, command) = proposed(&run);
+    assert_eq!(keys, ["start_server"]);
+    assert!(command.ends_with("--wait-for 30s"), "{command}");
+}
+
+#[test]
+fn wrong_answers_to_all_are_looked_at() {
+    let mut run = run("throng http http://h/ -c 100", |step| {
+        broken(step, "wrong==0", Counts { sent: 40, expected: 40, received: 40, ..Counts::default() });
+    });
+    run.target.url = "http://h/".to_owned();
+    for (wrong, key) in [(40, "look_at_server"), (39, "try_fewer")] {
+        run.verdict.bottleneck = Some(Cause::ServerWrong { wrong, of: 40 }.into());
+        assert_eq!(proposed(&run).0, [key]);
+    }
+}
+
+#[test]
+fn clients_that_were_all_lost_are_looked_at() {
+    let mut run = run("throng echo ws://h/ --clients 100", |step| {
+        broken(step, "disconnects==0", Counts { disconnects: 100, ..Counts::default() });
+    });
+    run.target.url = "ws://h/".to_owned();
+    let lost = |lost| Some(Cause::ServerLostClients { lost, of: 100, what: "clients".to_owned() }.into());
+    run.verdict.bottleneck = lost(100);
+    assert_eq!(proposed(&run).0, ["look_at_server"]);
+    run.verdict.bottleneck = lost(99);
+    assert_eq!(proposed(&run).0, ["search_below"]);
 }
 
 #[test]
@@ -297,6 +332,12 @@ fn two_samples_are_no_measure_of_time() {
     assert_eq!(after(110_000_000, 100), of("2s"));
     // As long as a usual run: another one would bring no more.
     assert!(!after(10_000_000_000, 2).contains("10s"));
+    let mut storm = run("throng storm ws://h/ --clients 100", |_| {});
+    storm
+        .verdict
+        .caveats
+        .push(Caveat::Samples { quantile: Quantile(0.99), samples: 200, needed: 1_000 }.into());
+    assert_eq!(proposed(&storm).0, ["search_above"], "a longer one has no more handshakes");
 }
 
 #[test]
