@@ -1,6 +1,7 @@
 //! `throng URL`: what is found at servers of all kinds, and whether the commands that are proposed work as they stand.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::hostile::{HostileServer, Peer};
@@ -88,7 +89,11 @@ fn foreign_servers_get_few_requests() {
     let to_login =
         |p: &mut Peer| p.answer("302 Found\r\nLocation: /users/sign_in\r\nContent-Length: 0").fin();
     let gate = |p: &mut Peer| p.upgrade_if("GET /ws ", "403 Forbidden").hold();
+    let broken = |p: &mut Peer| p.answer("503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy").fin();
+    let closes = |p: &mut Peer| p.upgrade().frame(0x88, b"\x03\xf0who?").hold();
     let cases: &[Case] = &[
+        (broken, &["503 Service Unavailable: busy", "log"], &["http://"]),
+        (closes, &["with code 1008: who?", "-H 'Cookie", "[[login]]"], &["ws://", "record http://"]),
         (gate, &["/ws  WebSocket"], &["idle ws://"]),
         (answers_page, &["HTTP, 200 OK, nginx", "no WebSocket"], &["http http://"]),
         (refuses, &["401 Unauthorized: no token", "-H 'Cookie", "--token", "[[login]]"], &["http://"]),
@@ -110,6 +115,19 @@ fn foreign_servers_get_few_requests() {
             assert!(proposed.iter().any(|proposed| proposed.starts_with(command)), "{command}: {outcome}");
         }
     }
+}
+
+/// As Rails does just after its start: the first client of a part of it waits until that is loaded.
+#[test]
+fn slow_first_answers_are_asked_for_again() {
+    let asked = AtomicUsize::new(0);
+    let server = HostileServer::start(move |p| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => p.answer("200 OK\r\nContent-Length: 0").fin(),
+        1 => p.request().hold(),
+        _ => p.upgrade().frame(0x81, br#"{"type":"welcome"}"#).hold(),
+    });
+    let outcome = probe(&[&format!("{}/cable", server.address)]);
+    assert!(outcome.stdout.contains("Action Cable") && requests(&outcome) <= REQUESTS_MAX, "{outcome}");
 }
 
 /// As Rails does, which answers 404 to an origin that it does not allow, and to none.

@@ -141,6 +141,7 @@ impl Probe {
             unmoved: Vec::new(),
             is_origin_left_out: false,
             left_out: Vec::new(),
+            silent: Vec::new(),
         };
         let first = prober.first()?;
         let found = prober.look(&first)?;
@@ -154,6 +155,7 @@ impl Probe {
             is_short: self.short,
             requests: prober.requests,
             left_out: &prober.left_out,
+            silent: &prober.silent,
             is_origin_left_out: prober.is_origin_left_out,
             access: &prober.args.access,
             has_user: prober.target.userinfo.is_some(),
@@ -228,6 +230,8 @@ struct Prober {
     is_origin_left_out: bool,
     /// Paths of places that were left out, for want of connections or time.
     left_out: Vec<String>,
+    /// Paths of places without an answer.
+    silent: Vec<String>,
 }
 
 impl Prober {
@@ -274,7 +278,7 @@ impl Prober {
                 self.left_out.push(place.base());
                 continue;
             }
-            let asked = self.ask(&place, None, TIMEOUT).and_then(|reply| self.with_origin(&place, reply));
+            let asked = self.ask_patiently(&place).and_then(|reply| self.with_origin(&place, reply));
             let (reply, origin) = match asked {
                 Err(_) if self.interrupts.count() > 0 => break,
                 asked => asked?,
@@ -286,6 +290,25 @@ impl Prober {
             }
         }
         Ok(found)
+    }
+
+    /// The reply of a place; the first that is silent is asked once more, and longer: a server that has just
+    /// started may load a part of itself when it is first asked for it.
+    fn ask_patiently(&mut self, place: &Place) -> Result<Reply, Failure> {
+        let reply = self.ask(place, None, TIMEOUT)?;
+        if !reply.is_silence() {
+            return Ok(reply);
+        }
+        let is_first = self.silent.is_empty();
+        self.silent.push(place.base());
+        if !is_first || self.is_over(FOR_TRIAL) {
+            return Ok(reply);
+        }
+        let again = self.ask(place, None, FIRST_TIMEOUT)?;
+        if !again.is_silence() {
+            self.silent.pop();
+        }
+        Ok(again)
     }
 
     /// The reply with the server's own origin, where a browser's page has one and that changes the answer.

@@ -23,6 +23,9 @@ pub(super) enum Trial {
 /// The way to a WebSocket that was not found.
 const PATH_ELSEWHERE: &str = "the browser's developer tools show its path: throng ws://HOST:PORT/PATH";
 
+/// Paths without an answer that a line has room for.
+const NAMED_MAX: usize = 3;
+
 /// The way to a WebSocket that may be behind a refusal.
 const ORIGIN_LEFT_OUT: &str = "\n  places that refused were asked without an Origin: try --origin URL";
 
@@ -51,6 +54,8 @@ pub(super) struct View<'a> {
     pub(super) requests: usize,
     /// Usual paths that were left out, for want of connections or time.
     pub(super) left_out: &'a [String],
+    /// Paths of places without an answer.
+    pub(super) silent: &'a [String],
     /// True if a place refused a client without an origin, and was not asked with one.
     pub(super) is_origin_left_out: bool,
     /// The flags by which the server lets clients in.
@@ -76,8 +81,13 @@ impl View<'_> {
                 [] => String::new(),
                 paths => format!("\n  not asked: {}", paths.join(", ")),
             };
+            let silent = match self.silent {
+                [] => String::new(),
+                paths if paths.len() <= NAMED_MAX => format!("\n  no answer in time: {}", paths.join(", ")),
+                paths => format!("\n  no answer in time at {} paths; is the server busy?", paths.len()),
+            };
             let origin = if self.is_origin_left_out { ORIGIN_LEFT_OUT } else { "" };
-            text.push_str(&format!("  no WebSocket found{left_out}{origin}\n  {PATH_ELSEWHERE}\n"));
+            text.push_str(&format!("  no WebSocket found{left_out}{silent}{origin}\n  {PATH_ELSEWHERE}\n"));
         }
         if let Some((place, said)) = barrier(found, *trial) {
             text.push_str(&format!("\nIn the way at {place}: {said}\n"));
@@ -122,6 +132,8 @@ fn barrier(found: &[Found], trial: Option<&Trial>) -> Option<(String, String)> {
             format!("{said}\nLog in in one of three ways:{}", ways.concat())
         }
         Barrier::Redirect(location) => format!("it leads to {location}"),
+        Barrier::Elsewhere => "its WebSocket is at another path".to_owned(),
+        Barrier::Fault(said) => format!("{said}\nThe server's own log may say why."),
     };
     Some((best.url.clone(), said))
 }
@@ -147,6 +159,12 @@ fn commands(found: &[Found], trial: Option<&Trial>, access: &AccessArgs) -> Vec<
             return vec![Command {
                 words: format!("throng {}{given}", typed(location)),
                 purpose: "look there",
+            }];
+        }
+        Some(Barrier::Fault(_)) => {
+            return vec![Command {
+                words: format!("throng {}{given}", typed(&best.url)),
+                purpose: "look again, once it answers",
             }];
         }
         Some(Barrier::Login(_)) => commands.extend([
@@ -278,6 +296,7 @@ mod tests {
             is_short: true,
             requests: 3,
             left_out: &[],
+            silent: &[],
             is_origin_left_out: false,
             access,
             has_user: false,
@@ -350,6 +369,8 @@ mod tests {
             ..at(Service::Http, "http://h/")
         };
         let bare = Found { is_good: false, ..http.clone() };
+        let fault = Some(Barrier::Fault("500 Internal Server Error".to_owned()));
+        let broken = Found { barrier: fault, ..bare.clone() };
         assert_commands(&[
             (&[], None, &[]),
             (std::slice::from_ref(&bare), None, &["throng record http://h:1"]),
@@ -364,6 +385,7 @@ mod tests {
                 &["throng echo ws://h:1/ --clients 100 -d 10s", "throng http http://h:1/ -c 50 -d 10s"],
             ),
             (&[moved], None, &["throng https://h/"]),
+            (&[broken], None, &["throng http://h:1/"]),
         ]);
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use stats::error_kind;
 use url::Url;
 use wire::{DialectId, Settings, StreamForm, Value};
 
@@ -54,6 +55,18 @@ pub(super) enum Barrier {
     Login(String),
     /// Another URL.
     Redirect(String),
+    /// The server takes WebSockets alone, at another path (RFC 9110 §15.5.22).
+    Elsewhere,
+    /// The server has an error, or no time; what it said.
+    Fault(String),
+}
+
+impl Reply {
+    /// Returns whether nothing came in time.
+    pub(super) fn is_silence(&self) -> bool {
+        let is_late = self.failure.as_ref().is_none_or(|(kind, _)| kind == error_kind::CONNECT_TIMEOUT);
+        is_late && self.status.is_none()
+    }
 }
 
 /// A service at a place.
@@ -220,7 +233,7 @@ impl Service {
 /// The service at a place by its reply. `usual_status`: the status of a plain request to the URL, which says
 /// nothing of this place where it has the same.
 pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> Option<Found> {
-    let barrier = barrier(reply);
+    let barrier = barrier(place, reply).or_else(|| fault(reply).filter(|_| place.is_page()));
     let service = match service(place, reply) {
         Some(service) => service,
         // A refusal unlike the page's own is this place's: something is served here.
@@ -232,7 +245,7 @@ pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> 
         url: reply.url.clone(),
         path,
         is_good: reply.status.is_some_and(|status| (200..300).contains(&status)),
-        details: details(service, reply),
+        details: details(service, reply, barrier.is_some()),
         service,
         origin: None,
         barrier,
@@ -307,7 +320,7 @@ fn behind(place: &Place) -> Service {
     if place.path == LIVE { Service::LiveView } else { usual.into_iter().find(at).unwrap_or(Service::Plain) }
 }
 
-fn barrier(reply: &Reply) -> Option<Barrier> {
+fn barrier(place: &Place, reply: &Reply) -> Option<Barrier> {
     if let Some(location) = &reply.answer.location {
         let absolute = Url::parse(&reply.url).and_then(|url| url.join(location));
         let location: String = absolute.map_or_else(|_| location.clone(), Into::into);
@@ -323,8 +336,19 @@ fn barrier(reply: &Reply) -> Option<Barrier> {
         return Some(Barrier::Login(reply.answer.told(status)));
     }
     let why = reply.failure.as_ref().map(|(_, why)| why.as_str()).unwrap_or_default();
-    let said = [reply.text.as_str(), why].into_iter().find(|said| access::is_refusal(said))?;
+    // A server that ends so at any path has shown no protocol at a usual one.
+    let is_refusal = if place.may_be_plain { access::is_refusal_at_once } else { access::is_refusal };
+    let said = [reply.text.as_str(), why].into_iter().find(|said| is_refusal(said))?;
     Some(Barrier::Login(said.to_owned()))
+}
+
+/// The barrier before a page that has one of its own: other places may be served all the same.
+fn fault(reply: &Reply) -> Option<Barrier> {
+    match reply.status? {
+        426 => Some(Barrier::Elsewhere),
+        status @ (429 | 500..) => Some(Barrier::Fault(reply.answer.told(status))),
+        _ => None,
+    }
 }
 
 /// Returns whether a redirect leads to a page on which users log in, by its path.
@@ -334,14 +358,17 @@ fn is_login(location: &str) -> bool {
     letters.split('/').any(|part| ["login", "signin", "auth", "oauth2", "sso"].contains(&part))
 }
 
-fn details(service: Service, reply: &Reply) -> Vec<String> {
+fn details(service: Service, reply: &Reply, has_barrier: bool) -> Vec<String> {
     let Answer { server, content_type, .. } = &reply.answer;
     match (service, reply.status) {
         (Service::Http | Service::EventStream | Service::Answer(_), Some(status)) => {
             let told = reply.answer.reason(status);
-            // A server of WebSockets alone says so to a plain request (RFC 9110 §15.5.22).
-            let elsewhere = (status == 426).then(|| "its WebSocket is at another path".to_owned());
-            [Some(told), server.clone(), content_type.clone(), elsewhere].into_iter().flatten().collect()
+            [Some(told), server.clone(), content_type.clone()].into_iter().flatten().collect()
+        }
+        // What is in the way is said below.
+        (Service::Plain, Some(101)) if has_barrier => Vec::new(),
+        (Service::Plain, Some(101)) if reply.failure.is_some() => {
+            reply.failure.iter().map(|(_, why)| why.clone()).collect()
         }
         (Service::Plain, Some(101)) if !reply.text.is_empty() => {
             vec![format!("it opens with {}", reply.text)]
@@ -464,6 +491,11 @@ mod tests {
         assert_eq!(leads_to(&upgrade), Some(Barrier::Redirect(upgrade)), "TLS comes first");
         let mut closed = reply(101, "", "");
         closed.failure = Some(("closed".to_owned(), "with code 4403: Forbidden".to_owned()));
-        assert_eq!(barrier("/chat", closed, None), login("with code 4403: Forbidden"));
+        assert_eq!(barrier("/chat", closed.clone(), None), login("with code 4403: Forbidden"));
+        closed.failure = Some(("closed".to_owned(), "with code 1008: who?".to_owned()));
+        assert_eq!(barrier("/chat", closed.clone(), None), login("with code 1008: who?"));
+        assert_eq!(barrier("/cable", closed, Some(200)), None, "any path may end so");
+        assert_eq!(page(426, ""), Some(Barrier::Elsewhere));
+        assert_eq!(page(503, ""), Some(Barrier::Fault("503 Some".to_owned())));
     }
 }
