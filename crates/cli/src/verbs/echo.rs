@@ -31,8 +31,8 @@ const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_
 /// Each client sends messages and the server sends them back: latency, losses
 ///
 /// Open model (as in wsdemo): each client sends one message every --interval, whatever the server does, and
-/// latency counts from when a message was due. Closed model, with -c (as in websocket-bench): that many
-/// messages are under way at once, and each step adds --step-size clients until --limit-rtt is exceeded.
+/// latency counts from when a message was due. Closed model, with -c: that many messages are under way at once, of
+/// as many clients. With -s (as in websocket-bench), each step adds --step-size clients until --limit-rtt is exceeded.
 #[derive(Args)]
 pub(crate) struct Echo {
     #[command(flatten)]
@@ -71,9 +71,10 @@ impl Echo {
         let Self { run: args, says, steps, .. } = &self;
         let stepping = self.stepping()?;
         steps.check_search(&args.fleet)?;
+        let course = self.course()?;
         let dialect = args.dialect.as_deref().unwrap_or(if self.is_closed() { "json" } else { "raw" });
-        let clients_max = stepping.clients_max(steps, CLIENTS)?;
-        let clients = stepping.clients_known(steps, CLIENTS)?;
+        let clients_max = stepping.clients_max(steps, self.clients())?;
+        let clients = stepping.clients_known(steps, self.clients())?;
         let target = target::of(args, clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let mut plan = plan::plan(&PlanInputs {
@@ -87,7 +88,7 @@ impl Echo {
             scenario: Scenario::Echo,
             plan,
             shape: processes::shape(args, clients, target.is_here(server_pid.as_ref()))?,
-            course: self.course()?,
+            course,
             // No further step is left that this limit could spare.
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile(),
@@ -104,8 +105,8 @@ impl Echo {
         let paces_itself = stepping.is_walk() && self.steps.rate.is_none() && self.interval.is_none();
         let is_closed = self.is_closed() || paces_itself;
         let rule = if is_closed { self.closed(&stepping)? } else { self.open()? };
-        let warmup = stepping.warmup(&self.steps, CLIENTS, rule)?;
-        Ok(stepping.course(&self.steps, CLIENTS, rule)?.with_warmup(warmup))
+        let warmup = stepping.warmup(&self.steps, self.clients(), rule)?;
+        Ok(stepping.course(&self.steps, self.clients(), rule)?.with_warmup(warmup))
     }
 
     /// Estimates the duration.
@@ -118,6 +119,11 @@ impl Echo {
         steps::Steps::of(&self.steps, steps::Steps::Single)
     }
 
+    /// Clients when their number is not given: in a closed loop, one for each message under way.
+    fn clients(&self) -> u64 {
+        self.steps.concurrent.unwrap_or(CLIENTS)
+    }
+
     fn is_closed(&self) -> bool {
         self.steps.concurrent.is_some() || self.steps.sample_size.is_some() || self.pipelining.is_some()
     }
@@ -126,7 +132,7 @@ impl Echo {
     fn closed(&self, stepping: &steps::Steps) -> Result<LoadRule, Failure> {
         let Some(per_client) = self.pipelining else { return steps::closed(&self.steps, &SEED, 1) };
         let clients = match stepping {
-            steps::Steps::Single => self.steps.clients.unwrap_or(CLIENTS),
+            steps::Steps::Single => self.steps.clients.unwrap_or(self.clients()),
             // Not read: -c says how many.
             _ if self.steps.concurrent.is_some() => 0,
             _ => {
@@ -161,6 +167,19 @@ mod tests {
     struct Line {
         #[command(flatten)]
         echo: Echo,
+    }
+
+    #[test]
+    fn messages_under_way_bring_their_clients() {
+        let clients = |flags: &str| {
+            let words = ["echo", "ws://127.0.0.1:1/"].into_iter().chain(flags.split(' '));
+            let echo = Line::parse_from(words).echo;
+            echo.stepping().unwrap().clients_max(&echo.steps, echo.clients()).unwrap()
+        };
+        assert_eq!(clients("-c 50"), Some(50));
+        assert_eq!(clients("-c 50 --clients 200"), Some(200));
+        assert_eq!(clients("-d 1s"), Some(1_000));
+        assert_eq!(clients("-c 50 -s 100"), None, "it goes up");
     }
 
     #[test]

@@ -28,8 +28,8 @@ const LIMIT_RTT_NS: u64 = 500_000_000;
 /// How much, and how it goes on.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StepArgs {
-    /// Clients, all connected before the load begins [default: echo 1,000; broadcast, and
-    /// echo with -c or -s, go up in steps]
+    /// Clients, all connected before the load begins [default: echo 1,000, or as many as -c; broadcast, and echo
+    /// with -s, go up in steps]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) clients: Option<u64>,
     /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size messages
@@ -166,10 +166,12 @@ impl Steps {
             let problem = "is for a single step; with steps, use --initial-clients and --step-size";
             return Err(Failure::usage("--clients", problem));
         }
-        // In websocket-bench, which has these flags, the number of clients always goes up.
-        let loop_without_clients =
-            args.clients.is_none() && (args.concurrent.is_some() || args.sample_size.is_some());
-        let steps = match (args.search, args.go_on() || loop_without_clients) {
+        // In websocket-bench, whose flags these are, the number of clients always goes up. A number of messages under
+        // way alone is that of connections in wrk and oha: thousands of clients would be a surprise.
+        let is_benchmark =
+            args.sample_size.is_some() || args.concurrent.is_some() && args.step_limit().is_some();
+        let goes_up = args.clients.is_none() && is_benchmark;
+        let steps = match (args.search, args.go_on() || goes_up) {
             (true, _) => Self::Search,
             (false, true) => Self::Walk,
             (false, false) if args.clients.is_none() => unasked,
@@ -364,7 +366,9 @@ mod tests {
             ("", 100),
             ("--clients 200", 20),
             ("--total-steps 3", 500),
-            ("-c 50", 500),
+            ("-c 50", 100),
+            ("-c 50 --limit-rtt 1s", 500),
+            ("-s 50", 500),
             ("--search --max-clients 500", 50),
         ] {
             let args = args(&format!("--warmup 5s {flags}"));
