@@ -27,23 +27,30 @@ const TIPS: [Tip; 1] = [
     },
 ];
 
-/// A flag of another load generator, and ours that does the same.
+/// A flag of another load generator, and those of ours that do the same, of which a verb has one.
 struct Foreign {
     name: &'static str,
-    ours: &'static str,
+    ours: &'static [&'static str],
 }
+
+const CLIENTS: &[&str] = &["--clients", "--connections"];
+const RATE: &[&str] = &["--rate"];
+const MESSAGES: &[&str] = &["--sample-size", "--amount"];
 
 /// Flags of k6, Artillery, hey, oha, autocannon and wrk.
 const FOREIGN: [Foreign; 8] = [
-    Foreign { name: "--vus", ours: "--clients" },
-    Foreign { name: "--connections", ours: "--clients" },
-    Foreign { name: "--count", ours: "--clients" },
-    Foreign { name: "--qps", ours: "--rate" },
-    Foreign { name: "--arrival-rate", ours: "--rate" },
-    Foreign { name: "--iterations", ours: "--sample-size" },
-    Foreign { name: "--requests", ours: "--amount" },
-    Foreign { name: "--timeout", ours: "--connect-timeout" },
+    Foreign { name: "--vus", ours: CLIENTS },
+    Foreign { name: "--connections", ours: CLIENTS },
+    Foreign { name: "--count", ours: CLIENTS },
+    Foreign { name: "--qps", ours: RATE },
+    Foreign { name: "--arrival-rate", ours: RATE },
+    Foreign { name: "--iterations", ours: MESSAGES },
+    Foreign { name: "--requests", ours: MESSAGES },
+    Foreign { name: "--timeout", ours: &["--connect-timeout"] },
 ];
+
+/// Flags of wrk and wrk2 for what is printed anyway.
+const LATENCY: [&str; 2] = ["--latency", "-L"];
 
 /// The words of an error of the command line `words`, on one line: `--vus: no such flag of throng echo; …`.
 pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String {
@@ -65,6 +72,13 @@ pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String
                 false => (given, "one argument too many for"),
             };
             match meant {
+                _ if LATENCY.contains(&what.as_str()) => {
+                    format!("{what}: {problem} {of}; latencies are always printed, leave it out ({all})")
+                }
+                // wrk has no verbs.
+                _ if of == command.get_name() && what.starts_with('-') => {
+                    format!("{what}: {problem} {of}; begin with a command: throng echo, throng http ({all})")
+                }
                 Some(meant) => format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&meant)),
                 None => format!("{what}: {problem} {of}; {all}"),
             }
@@ -120,8 +134,8 @@ fn flag(argument: &str) -> String {
 fn ours(verb: &Command, flag: &str) -> Option<&'static str> {
     // wrk has long flags with one dash, which clap takes for several short ones.
     let foreign = FOREIGN.iter().find(|foreign| foreign.name == flag)?;
-    let is_ours = |argument: &clap::Arg| argument.get_long().is_some_and(|long| foreign.ours[2..] == *long);
-    verb.get_arguments().any(is_ours).then_some(foreign.ours)
+    let has = |ours: &&str| verb.get_arguments().any(|argument| argument.get_long() == Some(&ours[2..]));
+    foreign.ours.iter().copied().find(has)
 }
 
 /// The verb's own way to what an argument means that it does not have: verbs differ in how they take a format,
@@ -226,6 +240,10 @@ mod tests {
         for (line, flag, rest) in [
             ("throng echo --vus 10", "--vus", "--clients"),
             ("throng http --qps 10", "--qps", "--rate"),
+            ("throng http --vus 10", "--vus", "--connections"),
+            ("throng http --iterations 10", "--iterations", "--amount"),
+            ("throng http --latency", "--latency", "leave it out"),
+            ("throng -t2 -c10 http://h/", "-t", "throng http"),
             ("throng http --connections 10 --bogus", "--bogus", "throng http --help"),
             ("throng echo --clinets 10", "--clinets", "--clients"),
             ("throng ehco", "ehco", "echo"),
