@@ -156,6 +156,26 @@ impl Protocol {
         matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql | Sse | Stream)
     }
 
+    /// The topic of `throng docs` with the login, the rooms and the errors of its servers.
+    fn topic(self) -> &'static str {
+        match self {
+            Self::Plain => "fastapi",
+            Self::Actioncable => "rails",
+            Self::Phoenix | Self::Liveview => "phoenix",
+            Self::Socketio => "socketio",
+            Self::Graphql | Self::GraphqlWsLegacy => "graphql",
+            Self::Stream => "streams",
+            Self::Pusher => "laravel",
+            Self::Signalr | Self::SignalrMsgpack => "signalr",
+            Self::Stomp => "stomp",
+            Self::Centrifugo => "centrifugo",
+            Self::Supabase => "supabase",
+            Self::Jsonrpc | Self::Ocpp => "jsonrpc",
+            Self::Game | Self::Ticker => "games",
+            Self::Sockjs | Self::Sse => "app",
+        }
+    }
+
     /// The usual URL of a developer's server.
     fn usual_url(self) -> &'static str {
         match self {
@@ -212,7 +232,8 @@ impl Init {
             String::new()
         };
         output::print(&format!(
-            "{name} is written. {at_once}Make its words your app's, and name your server:\n\n  {}\n",
+            "{name} is written. {at_once}Make its words your app's (throng docs {}), and name your server:\n\n  {}\n",
+            protocol.topic(),
             command(&[protocol.usual_url()])
         ))
     }
@@ -247,6 +268,21 @@ fn ask() -> Result<Protocol, Failure> {
         let numbered = answer.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?));
         if let Some(protocol) = numbered.copied().or_else(|| Protocol::from_str(answer, true).ok()) {
             return Ok(protocol);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::Cli;
+
+    #[test]
+    fn topics_are_those_of_the_docs() {
+        for protocol in Protocol::value_variants() {
+            assert!(Cli::try_parse_from(["throng", "docs", protocol.topic()]).is_ok(), "{protocol:?}");
         }
     }
 }
