@@ -74,7 +74,11 @@ fn kept_rates_are_achieved_at_any_latency() {
     let outcome =
         outcome(&server, "echo --clients 20 --rate 200 -d 3s --limit rate>=198/s --limit rate>=99%");
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert_eq!(rate(&step(&outcome), "achieved_per_s"), 200.0, "{outcome}");
+    let step = step(&outcome);
+    assert_eq!(rate(&step, "achieved_per_s"), 200.0, "{outcome}");
+    let each = |way: &str| rate(&step, &format!("{way}_bytes_per_s")) / rate(&step, &format!("{way}_per_s"));
+    // The head of a masked frame (RFC 6455 §5.2): what is received counts without.
+    assert_eq!((each("sent") - each("received")).round(), 6.0, "{outcome}");
 }
 
 /// More than any generator sends: the server hears of it late, and answers at once.

@@ -113,7 +113,10 @@ impl Window<'_> {
             _ => ([0, 0], length_ns.max(self.until_last_ns())),
         };
         let streamed = |n: u64, after: u64| per_s(n.saturating_sub(after), streamed_ns).filter(|_| n > 0);
-        let bytes_per_message = totals.received_bytes as f64 / totals.counts.received.max(1) as f64;
+        let each = |bytes: u64, messages: u64| bytes as f64 / messages.max(1) as f64;
+        let bytes_sent = each(totals.sent_bytes, totals.counts.sent);
+        let bytes_received = each(totals.received_bytes, totals.counts.received);
+        let sent_per_s = per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns);
         Rates {
             asked_per_s: match *self.load {
                 // Of a step that was cut short, what the part that there was asked for.
@@ -125,9 +128,10 @@ impl Window<'_> {
                 Load::Closed { .. } | Load::Hold { .. } => None,
             },
             achieved_per_s: per_s(completed, achieved_ns),
-            sent_per_s: per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns),
+            sent_per_s,
+            sent_bytes_per_s: sent_per_s.map(|per_s| per_s * bytes_sent),
             received_per_s: per_s(received, received_ns),
-            received_bytes_per_s: per_s(received, received_ns).map(|per_s| per_s * bytes_per_message),
+            received_bytes_per_s: per_s(received, received_ns).map(|per_s| per_s * bytes_received),
             events_per_s: streamed(totals.counts.events, streamed_after[0]),
             tokens_per_s: streamed(totals.counts.tokens, streamed_after[1]),
             ..rates

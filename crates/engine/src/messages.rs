@@ -118,6 +118,8 @@ pub struct Delta<H = Packed> {
     pub roles: Vec<RoleDelta<H>>,
     /// Copies due for the broadcasts of the interval, if all members of their rooms are there.
     pub due: u64,
+    /// Bytes of the messages sent in the interval, as they were written.
+    pub sent_bytes: u64,
     /// Payload bytes of the messages that count as received in the interval.
     pub received_bytes: u64,
     /// First acknowledgements received in the interval.
@@ -505,6 +507,7 @@ impl<H> Delta<H> {
         self.account.merge(&other.account);
         self.counts.merge(&other.counts);
         self.due = self.due.saturating_add(other.due);
+        self.sent_bytes = self.sent_bytes.saturating_add(other.sent_bytes);
         self.received_bytes = self.received_bytes.saturating_add(other.received_bytes);
         self.acks = self.acks.saturating_add(other.acks);
         self.tail.merge(&other.tail);

@@ -251,7 +251,7 @@ mod tests {
             Count::named(name).is_none() && !Timed::ALL.into_iter().any(|timed| is_of(name, timed))
         };
         let others: Vec<&str> = header.into_iter().filter(is_other).collect();
-        assert_snapshot!(others.join(","), @"id,target,scenario,dialect,clients,agents,duration_s,asked_per_s,achieved_per_s,sent_per_s,received_per_s,received_bytes_per_s,connects_per_s,events_per_s,tokens_per_s,errors,statuses,server_cpu_percent_mean,server_rss_bytes_peak,generator_cpu_percent_mean,generator_rss_bytes_peak,bottleneck,broken_limits,marks");
+        assert_snapshot!(others.join(","), @"id,target,scenario,dialect,clients,agents,duration_s,asked_per_s,achieved_per_s,sent_per_s,sent_bytes_per_s,received_per_s,received_bytes_per_s,connects_per_s,events_per_s,tokens_per_s,errors,statuses,server_cpu_percent_mean,server_rss_bytes_peak,generator_cpu_percent_mean,generator_rss_bytes_peak,bottleneck,broken_limits,marks");
     }
 
     #[test]

@@ -427,7 +427,7 @@ fn read_value(figure: Figure, text: &str) -> Result<f64, UnitError> {
         Figure::Timed(..) => units::duration_ns(text).map(|ns| ns as f64 / 1e6),
         figure if figure.has_share() && text.ends_with('%') => units::percent(text),
         Figure::Counted(_) => units::count(text).map(|count| count as f64),
-        Figure::Rate(Rate::ReceivedBytes) => units::bytes_per_s(text),
+        Figure::Rate(Rate::SentBytes | Rate::ReceivedBytes) => units::bytes_per_s(text),
         Figure::Rate(_) => units::rate_per_s(text),
         Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu | Gauge::Delivered) => units::percent(text),
         Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => units::bytes(text).map(|bytes| bytes as f64),

@@ -56,6 +56,8 @@ rates! {
     achieved_per_s: Achieved "rate",
     /// Messages sent in the window.
     sent_per_s: Sent "sent_rate",
+    /// Bytes of these as they were written, before TLS: with the heads of HTTP and the frames of WebSockets.
+    sent_bytes_per_s: SentBytes "sent_byte_rate",
     /// Deliveries received.
     received_per_s: Received "received_rate",
     /// Bytes of these: of answers over HTTP with their heads, of other messages their payload.

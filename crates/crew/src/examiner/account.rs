@@ -21,6 +21,7 @@ pub(super) struct Account {
     pub(super) held: engine::Held,
     abandoned: engine::Abandoned,
     due: u64,
+    sent_bytes: u64,
     received_bytes: u64,
     usage: engine::Usage,
     pub(super) has_settled: bool,
@@ -56,6 +57,7 @@ impl Account {
         }
         sum(&mut self.acks, delta.acks);
         sum(&mut self.due, delta.due);
+        sum(&mut self.sent_bytes, delta.sent_bytes);
         sum(&mut self.received_bytes, delta.received_bytes);
         self.tail.merge(&delta.tail);
         self.held.merge(&delta.held);
@@ -120,7 +122,7 @@ impl Account {
         let time_ns = usage.wall_ns.max(usage.cpu_ns).max(usage.run_queue_ns).max(usage.outstanding_ns);
         let is_too_much = events.into_iter().any(|events| events > bounds.events)
             || self.due.max(abandoned.due) > asked.saturating_mul(bounds.clients)
-            || self.received_bytes > bounds.bytes
+            || self.sent_bytes.max(self.received_bytes) > bounds.bytes
             || time_ns > bounds.time_ns;
         if is_too_much { Err(Fault::Pace) } else { Ok(()) }
     }

@@ -157,6 +157,7 @@ fn lies() -> Vec<(Fault, Change)> {
     add(Fault::Pace, Box::new(in_load(|delta| delta.counts.duplicate = 1 << 40)));
     add(Fault::Pace, Box::new(in_load(|delta| delta.abandoned.receivers = u64::MAX)));
     add(Fault::Pace, Box::new(in_load(|delta| delta.usage.wall_ns = u64::MAX)));
+    add(Fault::Pace, Box::new(in_load(|delta| delta.sent_bytes = u64::MAX)));
     add(Fault::Pace, Box::new(in_load(|delta| delta.received_bytes = u64::MAX)));
     add(Fault::Pace, Box::new(in_load(move |delta| delta.errors = many.clone())));
     add(Fault::ErrorWords, Box::new(in_load(move |delta| delta.errors = odd.clone())));

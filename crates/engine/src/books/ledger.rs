@@ -312,8 +312,8 @@ impl Ledger {
         self.step.messages_sent += u64::from(messages);
     }
 
-    /// Books a client's messages of these numbers, all of one kind, as sent. `annotate` adds sender,
-    /// number and bytes to a message's log entry. The lag of the messages is recorded with their write.
+    /// Books a client's messages of these numbers, all of one kind and of this size each, as sent. `annotate` adds
+    /// sender and number to a message's log entry. The lag of the messages is recorded with their write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,
@@ -321,10 +321,12 @@ impl Ledger {
         client: u32,
         numbers: Range<u32>,
         intended_ns: u64,
+        bytes: u32,
         annotate: impl Fn(Entry, u32) -> Entry,
     ) {
         let kind = self.kind_of(client, numbers.start);
         let messages = u64::from(numbers.end - numbers.start);
+        self.meter.sent_bytes += messages * u64::from(bytes);
         if let Some(role) = self.role(client) {
             role.counts.sent += messages;
         }
@@ -337,6 +339,7 @@ impl Ledger {
             self.meter.acks += messages;
             self.meter.tail.acks += if is_after_window { messages } else { 0 };
         }
+        let annotate = |sent: Entry, number| annotate(sent, number).bytes(bytes);
         self.meter.handle_sent(now_ns, client, kind, intended_ns, numbers, annotate);
     }
 
@@ -411,13 +414,13 @@ impl Ledger {
                     }
                     None => record.echoes.widen(low, NUMBER_MASK),
                 };
-                let annotate = |sent: Entry, _| sent.message(sender, number).bytes(bytes);
+                let annotate = |sent: Entry, _| sent.message(sender, number);
                 self.meter.account.waited_ns += sent_ns.saturating_sub(stamp.intended_ns);
                 // A closed loop has no schedule to be behind of: a message that waited did so for the
                 // connection, and not for the generator.
                 let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
                 self.meter.figures.send_lag.record_ns(sent_ns.saturating_sub(due_ns));
-                self.handle_sent(sent_ns, client, low..low + 1, due_ns, annotate);
+                self.handle_sent(sent_ns, client, low..low + 1, due_ns, bytes, annotate);
                 self.meter.held.sent += 1;
             }
             RequestOutcome::Dropped => self.handle_dropped(client, record, stamp, now_ns),

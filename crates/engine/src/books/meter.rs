@@ -44,6 +44,7 @@ pub(crate) struct Meter {
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Copies due by the size of their rooms.
     pub(crate) due: u64,
+    pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
     pub(crate) acks: u64,
     pub(crate) tail: Tail,
@@ -124,6 +125,7 @@ impl Meter {
             contents: Contents::default(),
             statuses: BTreeMap::new(),
             due: 0,
+            sent_bytes: 0,
             received_bytes: 0,
             acks: 0,
             tail: Tail::default(),
@@ -335,6 +337,7 @@ impl Meter {
             says,
             roles,
             due: std::mem::take(&mut self.due),
+            sent_bytes: std::mem::take(&mut self.sent_bytes),
             received_bytes: std::mem::take(&mut self.received_bytes),
             acks: std::mem::take(&mut self.acks),
             tail: std::mem::take(&mut self.tail),

@@ -43,9 +43,9 @@ impl Clients {
     pub(crate) fn book_sent(&mut self, stamp: Stamp, bytes: u32, now_ns: u64) {
         let (Stamp { client, intended_ns, seq, .. }, sender) = (stamp, self.sender_of(stamp));
         let Some(number) = self.ledger.step.number(seq) else { return };
-        let annotate = |sent: Entry, number| sent.message(sender, number).bytes(bytes);
+        let annotate = |sent: Entry, number| sent.message(sender, number);
         self.ledger.meter.figures.send_lag.record_ns(now_ns.saturating_sub(intended_ns));
-        self.ledger.handle_sent(now_ns, client, number..number + 1, intended_ns, annotate);
+        self.ledger.handle_sent(now_ns, client, number..number + 1, intended_ns, bytes, annotate);
     }
 
     /// Books the outcome of a message sent on a client's behalf.

@@ -3,7 +3,7 @@
 use results::conclusion;
 use results::format::{bytes, count, rate, share, statuses};
 use results::standing::{self, Check};
-use results::{Scenario, Step, Unit};
+use results::{Rates, Scenario, Step, Unit};
 use stats::{Count, CountOf, Timed};
 
 use crate::reading;
@@ -105,10 +105,15 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     let sends = scenario.facts().sends;
     let completed = step.rates.achieved_per_s?;
     // Beside the rate, as wrk, hey and oha have it: a link is full long before a server of large answers is.
-    let received = step.rates.received_bytes_per_s.filter(|per_s| *per_s > 0.0);
-    let received = received.map(|per_s| format!(", {}/s received", bytes(per_s))).unwrap_or_default();
+    let link = |per_s: Option<f64>, way: &str| {
+        per_s
+            .filter(|per_s| *per_s > 0.0)
+            .map_or(String::new(), |per_s| format!(", {}/s {way}", bytes(per_s)))
+    };
+    let Rates { sent_bytes_per_s, received_bytes_per_s, .. } = step.rates;
+    let bytes_per_s = link(sent_bytes_per_s, "sent") + &link(received_bytes_per_s, "received");
     let Some(asked) = step.rates.asked_per_s else {
-        return (completed > 0.0).then(|| (None, rate(completed, sends) + &received));
+        return (completed > 0.0).then(|| (None, rate(completed, sends) + &bytes_per_s));
     };
     let broken = standing::broken_rate(step).and_then(|limit| limit.bound().zip(Some(limit.unit)));
     let missed = step.kept_percent().zip(broken).map(|(kept, (bound, unit))| match unit {
@@ -116,7 +121,7 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
         _ => format!(" ({} required)", rate(bound, "")),
     });
     let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
-    Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &received))
+    Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &bytes_per_s))
 }
 
 /// A table of what was timed, and what its rows mean.

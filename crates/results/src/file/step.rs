@@ -66,6 +66,7 @@ mirror!(FileRates of Rates {
     asked_per_s,
     achieved_per_s,
     sent_per_s,
+    sent_bytes_per_s,
     received_per_s,
     received_bytes_per_s,
     connects_per_s,

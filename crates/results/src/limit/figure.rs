@@ -128,9 +128,9 @@ impl Figure {
             Figure::Rate(Rate::Asked) => false,
             Figure::Rate(Rate::Connects) => true,
             Figure::Rate(Rate::Events | Rate::Tokens) => scenario.timed().any(|known| known == Timed::Gap),
-            Figure::Rate(Rate::Achieved | Rate::Sent | Rate::Received | Rate::ReceivedBytes) => {
-                facts.has_messages
-            }
+            Figure::Rate(
+                Rate::Achieved | Rate::Sent | Rate::SentBytes | Rate::Received | Rate::ReceivedBytes,
+            ) => facts.has_messages,
             Figure::Gauge(Gauge::Delivered) => scenario.timed().any(|known| known == Timed::Replay),
             Figure::Gauge(Gauge::MessagesPerFrame) => facts.has_messages && facts.has_dialects,
             Figure::Gauge(_) => true,

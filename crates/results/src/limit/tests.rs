@@ -154,7 +154,13 @@ fn names_of_other_tools_name_ours() {
 
 #[test]
 fn limits_take_their_units() {
-    for limit in ["received_byte_rate>=1MB/s", "received_byte_rate>=64KiB", "rate>=30/min", "rate>=1.5k/s"] {
+    for limit in [
+        "received_byte_rate>=1MB/s",
+        "sent_byte_rate>=1MB/s",
+        "received_byte_rate>=64KiB",
+        "rate>=30/min",
+        "rate>=1.5k/s",
+    ] {
         Limit::parse(limit, Scenario::Broadcast).unwrap_or_else(|error| panic!("{limit}: {error}"));
     }
     let messages = Limit::parse("rate>=1MB/s", Scenario::Echo);

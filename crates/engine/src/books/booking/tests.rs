@@ -69,6 +69,7 @@ fn bytes_are_those_of_deliveries() {
     let mut records =
         [false, true].map(|is_slow| Record { state: State::Usable, is_slow, ..Record::default() });
     let (_, stamp) = ledger.handle_sending(0, &mut records[0], 5_000, 5_000);
+    ledger.handle_sent(5_000, 0, 0..1, 5_000, 40, |sent, _| sent);
     let straggler = Stamp { seq: ledger.step.seq(0).wrapping_sub(1), ..stamp };
     let of = |role, stamp| Event::Message { role, stamp, bytes: 100 };
     let events =
@@ -80,8 +81,9 @@ fn bytes_are_those_of_deliveries() {
         }
         booking.finish();
     }
-    let Meter { counts, received_bytes, .. } = &ledger.meter;
-    assert_eq!((counts.received, counts.slow_received, counts.duplicate, *received_bytes), (1, 2, 1, 100));
+    let Meter { counts, sent_bytes, received_bytes, .. } = &ledger.meter;
+    assert_eq!((counts.received, counts.slow_received, counts.duplicate), (1, 2, 1));
+    assert_eq!((*sent_bytes, *received_bytes), (40, 100));
 }
 
 #[test]

@@ -48,8 +48,8 @@ impl LoadClient {
                     ledger.meter.figures.send_lag.record_n_ns(late_ns, messages);
                 }
                 for Staged { numbers, intended_ns, bytes } in staged.drain(..) {
-                    let annotate = |sent: Entry, number| sent.message(sender, number).bytes(bytes);
-                    ledger.handle_sent(now_ns, index, numbers, intended_ns, annotate);
+                    let annotate = |sent: Entry, number| sent.message(sender, number);
+                    ledger.handle_sent(now_ns, index, numbers, intended_ns, bytes, annotate);
                 }
                 // What waits in vain counts as sent, as in a socket's buffer.
                 match self.session.is_overfull() {

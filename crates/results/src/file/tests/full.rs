@@ -56,6 +56,7 @@ pub(super) fn full_step() -> Step {
             asked_per_s: Some(50.0),
             achieved_per_s: Some(49.975),
             sent_per_s: Some(50.0),
+            sent_bytes_per_s: Some(2_000.5),
             received_per_s: Some(49_975.5),
             received_bytes_per_s: Some(1_000_000.5),
             connects_per_s: Some(8_123.25),

@@ -21,6 +21,7 @@ const RATES_OF_WORST: Rates = Rates {
     asked_per_s: Some(100.0),
     achieved_per_s: Some(4.0),
     sent_per_s: Some(9.0),
+    sent_bytes_per_s: Some(900.0),
     received_per_s: Some(4.0),
     received_bytes_per_s: Some(400.0),
     connects_per_s: Some(80.0),
