@@ -78,9 +78,13 @@ pub(super) fn speak_its_words(run: &Run, _: &Conclusion) -> Option<Next> {
     let key = "speak_its_words";
     if Line::given_to(run)?.is_of_app() {
         let is_of_file = cause(run).is_some_and(|cause| cause.lost_besides_file().is_some());
-        let what = match is_of_file {
-            true => "correct the file where WHY says: throng docs app",
-            false => "send messages that the server knows, and name its answers: throng docs app",
+        let has_come = failed(run).is_some_and(|step| step.errors.get(error_kind::UNRECOGNISED).is_some());
+        let what = match (is_of_file, has_come) {
+            (true, _) => "correct the file where WHY says: throng docs app",
+            (false, true) => {
+                "put {id} where the server relays it, and name what came in the file: throng docs app"
+            }
+            (false, false) => "send messages that the server knows, and name its answers: throng docs app",
         };
         return Some(Next { key, what: what.into(), words: None });
     }
