@@ -52,6 +52,10 @@ const FOREIGN: [Foreign; 8] = [
 /// Flags of wrk and wrk2 for what is printed anyway.
 const LATENCY: [&str; 2] = ["--latency", "-L"];
 
+/// The verb that a URL alone stands for, and the one that loads a server.
+const LOOK: &str = "probe";
+const LOAD: &str = "echo";
+
 /// The words of an error of the command line `words`, on one line: `--vus: no such flag of throng echo; …`.
 pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String {
     let named = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
@@ -59,30 +63,8 @@ pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String
     let value = named(ContextKind::InvalidValue);
     let verb = verb(words, command);
     let of = verb.get_bin_name().unwrap_or("throng");
-    let all = format!("all flags: {of} --help");
     match error.kind() {
-        ErrorKind::UnknownArgument => {
-            let meant = ours(&verb, &flag).map(str::to_owned).or_else(|| elsewhere(&verb, &flag, words));
-            // clap's own is the flag whose name looks most like it.
-            let meant =
-                meant.or_else(|| Some(named(ContextKind::SuggestedArg)).filter(|arg| !arg.is_empty()));
-            let given = named(ContextKind::InvalidArg);
-            let (what, problem) = match given.starts_with('-') {
-                true => (flag, "no such flag of"),
-                false => (given, "one argument too many for"),
-            };
-            match meant {
-                _ if LATENCY.contains(&what.as_str()) => {
-                    format!("{what}: {problem} {of}; latencies are always printed, leave it out ({all})")
-                }
-                // wrk has no verbs.
-                _ if of == command.get_name() && what.starts_with('-') => {
-                    format!("{what}: {problem} {of}; begin with a command: throng echo, throng http ({all})")
-                }
-                Some(meant) => format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&meant)),
-                None => format!("{what}: {problem} {of}; {all}"),
-            }
-        }
+        ErrorKind::UnknownArgument => unknown(&named(ContextKind::InvalidArg), error, &verb, command, words),
         ErrorKind::InvalidSubcommand => {
             let (given, known) =
                 (named(ContextKind::InvalidSubcommand), named(ContextKind::SuggestedSubcommand));
@@ -124,6 +106,43 @@ pub(crate) fn told(error: &Error, command: &Command, words: &[String]) -> String
     }
 }
 
+/// The words for an argument that the verb does not take.
+fn unknown(given: &str, error: &Error, verb: &Command, program: &Command, words: &[String]) -> String {
+    let of = verb.get_bin_name().unwrap_or("throng");
+    let all = format!("all flags: {of} --help");
+    let (what, problem) = match given.starts_with('-') {
+        true => (flag(given), "no such flag of"),
+        false => (given.to_owned(), "one argument too many for"),
+    };
+    if LATENCY.contains(&what.as_str()) {
+        return format!("{what}: {problem} {of}; latencies are always printed, leave it out ({all})");
+    }
+    // wrk has no verbs.
+    if of == program.get_name() && what.starts_with('-') {
+        return format!("{what}: {problem} {of}; begin with a command: throng echo, throng http ({all})");
+    }
+    // A URL alone is looked at: whoever adds a load means to load it.
+    if verb.get_name() == LOOK && program.find_subcommand(LOAD).is_some_and(|load| has(load, &what)) {
+        return format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&format!("throng {LOAD}")));
+    }
+    let meant = ours(verb, &what).map(str::to_owned).or_else(|| elsewhere(verb, &what, words));
+    // clap's own is the flag whose name looks most like it.
+    let similar =
+        || error.get(ContextKind::SuggestedArg).map(ToString::to_string).filter(|arg| !arg.is_empty());
+    match meant.or_else(similar) {
+        Some(meant) => format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&meant)),
+        None => format!("{what}: {problem} {of}; {all}"),
+    }
+}
+
+/// Returns whether a verb has a flag, by its long or its short name.
+fn has(verb: &Command, flag: &str) -> bool {
+    verb.get_arguments().any(|argument| match flag.strip_prefix("--") {
+        Some(long) => argument.get_long() == Some(long),
+        None => argument.get_short().is_some_and(|short| flag.chars().eq(['-', short])),
+    })
+}
+
 /// The flag without the name of its value: `--clients` of `--clients <N>`, `URL` of `[URL]`.
 fn flag(argument: &str) -> String {
     let name = argument.split([' ', '=']).next().unwrap_or_default();
@@ -134,8 +153,7 @@ fn flag(argument: &str) -> String {
 fn ours(verb: &Command, flag: &str) -> Option<&'static str> {
     // wrk has long flags with one dash, which clap takes for several short ones.
     let foreign = FOREIGN.iter().find(|foreign| foreign.name == flag)?;
-    let has = |ours: &&str| verb.get_arguments().any(|argument| argument.get_long() == Some(&ours[2..]));
-    foreign.ours.iter().copied().find(has)
+    foreign.ours.iter().copied().find(|ours| has(verb, ours))
 }
 
 /// The verb's own way to what an argument means that it does not have: verbs differ in how they take a format,
@@ -244,6 +262,8 @@ mod tests {
             ("throng http --iterations 10", "--iterations", "--amount"),
             ("throng http --latency", "--latency", "leave it out"),
             ("throng -t2 -c10 http://h/", "-t", "throng http"),
+            ("throng probe --short ws://h/ --clients 5", "--clients", "throng echo?"),
+            ("throng probe --short ws://h/ -c 5", "-c", "throng echo?"),
             ("throng http --connections 10 --bogus", "--bogus", "throng http --help"),
             ("throng echo --clinets 10", "--clinets", "--clients"),
             ("throng ehco", "ehco", "echo"),
