@@ -39,7 +39,7 @@ pub(super) fn run_all(
     let bar = live_line();
     bar.enable_steady_tick(TICK);
     let whole = schedule::round(suite, &targets, 1, record.head.seed);
-    let (began, mut disturbed) = (Instant::now(), 0);
+    let (began, mut disturbed) = (Instant::now(), Disturbed(0));
     for repeat in 1..=record.repeats_max() {
         let due = rounds::due(suite, &targets, record, repeat).map_err(could_not_read)?;
         let Some(cells) = due.filter(|_| !(tools.is_interrupted)()) else { break };
@@ -62,7 +62,7 @@ pub(super) fn run_all(
             let target = secure.as_ref().unwrap_or(target);
             let log = record.log(cell).map_err(could_not_keep)?;
             let subject = Subject { cell, scenario, target, record };
-            let retries = if disturbed < DISTURBED_MAX { suite.busy_retries } else { 0 };
+            let retries = disturbed.retries(suite.busy_retries);
             let outcome = subject.measure_in_quiet(&log, host, tools, suite, retries, &bar);
             if (tools.is_interrupted)() {
                 bar.finish_and_clear();
@@ -71,17 +71,32 @@ pub(super) fn run_all(
             let result = told(&scenario.figures[0], &outcome.result);
             let line = format!("{what}: {result} ({})", times(record, index + 1));
             bar.suspend(|| stderr::line(line));
-            if retries > 0 && outcome.noise_percent.iter().all(|percent| *percent > noise::PERCENT_MAX) {
-                disturbed += 1;
-                if disturbed == DISTURBED_MAX {
-                    bar.suspend(|| stderr::line(format_args!("{} {NEVER_QUIET}", noise::OTHERS)));
-                }
+            if retries > 0 && disturbed.add(&outcome.noise_percent) {
+                bar.suspend(|| stderr::line(format_args!("{} {NEVER_QUIET}", noise::OTHERS)));
             }
             record.add(cell, outcome).map_err(could_not_keep)?;
         }
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Measurements that stayed disturbed though they were repeated.
+struct Disturbed(u32);
+
+impl Disturbed {
+    /// How often the next measurement may be repeated, of as many as the suite allows.
+    fn retries(&self, allowed: u32) -> u32 {
+        if self.0 < DISTURBED_MAX { allowed } else { 0 }
+    }
+
+    /// Adds the tries of a measurement, by the CPU that other programs had. Returns whether it is the one with which
+    /// repeating ends.
+    fn add(&mut self, noise_percent: &[f64]) -> bool {
+        let is_disturbed = noise_percent.iter().all(|percent| *percent > noise::PERCENT_MAX);
+        self.0 += u32::from(is_disturbed);
+        is_disturbed && self.0 == DISTURBED_MAX
+    }
 }
 
 const NEVER_QUIET: &str = "keep this machine busy: from here on, each server is measured once a round; close programs, \
@@ -275,6 +290,16 @@ mod tests {
     use suite::record::{Claim, Entry, Head};
 
     use super::*;
+
+    #[test]
+    fn hopeless_machines_end_the_repeating() {
+        let mut disturbed = Disturbed(0);
+        assert!(!disturbed.add(&[80.0, 90.0]) && !disturbed.add(&[80.0, 2.0]), "one of two was in vain");
+        assert_eq!(disturbed.retries(3), 3);
+        assert!(disturbed.add(&[80.0, 80.0]), "so were two");
+        assert_eq!(disturbed.retries(3), 0);
+        assert!(!disturbed.add(&[80.0]), "it is said once");
+    }
 
     #[test]
     fn time_left_is_of_whole_rounds() {
