@@ -115,3 +115,14 @@ fn required_rates_are_those_of_the_limit() {
     let passed = row("rate>=80%", true, true);
     assert!(passed.starts_with('✓') && !passed.contains("required"), "{passed}");
 }
+
+#[test]
+fn heads_have_the_verb_that_was_typed() {
+    let head = |command: &[&str]| {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        told::head(&Run { command, scenario: Scenario::Broadcast, ..Run::default() })
+    };
+    assert!(head(&["throng", "run", "app.toml"]).starts_with("throng run · "));
+    assert!(head(&["throng", "audit"]).starts_with("throng audit · "));
+    assert!(head(&[]).starts_with("throng broadcast · "));
+}
