@@ -105,7 +105,10 @@ fn beyond(step: &Step) -> Option<String> {
             Some(format!("unclear beyond: the {who} was the bottleneck"))
         }
         _ if found.cause.lost_besides_file().is_some() => Some(format!("unclear beyond: {}", found.cause)),
-        _ => Some("unclear beyond: without lag, the limits would have been kept".to_owned()),
+        _ => Some(
+            "unclear beyond: but for delays that are not the server's, the limits would have been kept"
+                .to_owned(),
+        ),
     }
 }
 

@@ -78,17 +78,25 @@ pub(super) fn while_away(step: &Step) -> Option<Loss> {
     (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 
-/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, at most 95% of it
-/// lag` where the limit would have been kept without that.
+/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, up to 95% of it
+/// not the server's` where the limit would have been kept without that.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
     let written = |value: f64| apart(limit, value);
     Some(match limit.without_lag.filter(|_| limit.is_undecided()) {
         // A time is shorter without lag, and a rate is higher.
         Some(without_lag) if without_lag < actual => {
-            format!("{}, at most {:.0}% of it lag", written(actual), 100.0 * (1.0 - without_lag / actual))
+            format!(
+                "{}, up to {:.0}% of it not the server's",
+                written(actual),
+                100.0 * (1.0 - without_lag / actual)
+            )
         }
-        Some(without_lag) => format!("{}, at most {} without lag", written(actual), written(without_lag)),
+        Some(without_lag) => format!(
+            "{}, up to {} but for delays that are not the server's",
+            written(actual),
+            written(without_lag)
+        ),
         None if limit.is_at_least() => format!("at least {}", written(actual)),
         None => written(actual),
     })
