@@ -22,6 +22,7 @@ mod stream;
 mod visits;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -132,8 +133,10 @@ pub(crate) fn read(path: &Path, given: People, clients_max: ClientsMax) -> Resul
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
-    let cannot =
-        |error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")).in_file();
+    let cannot = |error: io::Error| {
+        let next = if error.kind() == io::ErrorKind::NotFound { "; throng init writes one" } else { "" };
+        Failure::usage(&path.display().to_string(), format!("cannot be read: {error}{next}")).in_file()
+    };
     inputs::read_text(path, FILE_BYTES_MAX).map_err(cannot)
 }
 
@@ -246,7 +249,10 @@ fn file_of(source: &Source<'_>) -> Result<File, Failure> {
     toml::from_str(source.text).map_err(|error| {
         let message =
             error.message().replace("unknown field", "unknown key").replace("missing field", "missing key");
-        source.error(error.span().unwrap_or(0..0), message)
+        // A script of another load generator, most likely.
+        let is_toml = source.path.is_none_or(|path| path.extension().is_some_and(|end| end == "toml"));
+        let next = if is_toml { "" } else { "; an app's file is TOML: throng init writes one" };
+        source.error(error.span().unwrap_or(0..0), message + next)
     })
 }
 

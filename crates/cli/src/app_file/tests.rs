@@ -177,12 +177,22 @@ fn files_that_are_not_there_are_named() {
         assert!(failure.to_string().contains(named), "{failure}");
     };
     refused("d.toml: ");
+    refused("throng init");
     fs::write(&path, "data = 'users.csv'").unwrap();
     refused("users.csv: ");
     fs::write(folder.path().join("users.csv"), "user\nann\n").unwrap();
     assert_eq!(read(&path, People::default(), ClientsMax::Unknown).unwrap().people.rows.rows(), 1);
     fs::write(&path, "data = 'users.csv'\nopen = [{ send = '{data.usr}' }]").unwrap();
     refused("{client}, {seq}, {data.user}");
+}
+
+#[test]
+fn scripts_of_others_are_no_app_files() {
+    for (path, is_named) in [("load.js", true), ("load.toml", false)] {
+        let parsed = parse(Path::new(path), "import ws", People::default(), ClientsMax::Unknown);
+        let said = parsed.err().unwrap().to_string();
+        assert_eq!(said.contains("throng init"), is_named, "{said}");
+    }
 }
 
 const CABLE: &str = r#"
