@@ -224,6 +224,7 @@ fn turns_need_two_commands_that_load() {
     refused(&["--run-a", "echo", "--run-b", "echo", "--fail-if", "tea slower"], "usage.fail_if", "tea");
     refused(&["--run-a", "echo", "--run-b", "broadcast"], "usage.run_b.scenario", "broadcast");
     refused(&["one", "two", "--run-a", "echo", "--run-b", "echo"], "usage.a.argument_conflict", "--run-a");
+    refused(&["127.0.0.1:9/ws", "ws://127.0.0.1:8/"], "usage.a.servers", "--run-a");
     let gone = ["--run-a", "echo ws://127.0.0.1:9/ --no-store", "--run-b", "echo --no-store"];
     failed(&gone, 1, "could_not.run", "--run-a");
 }

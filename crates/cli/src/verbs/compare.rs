@@ -70,6 +70,9 @@ Exit codes: 0 no rule is broken, 3 one is, 5 it is unclear.";
 impl Compare {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        if let (Some(first), Some(second)) = (&self.first, &self.second) {
+            sides::refuse_servers(first, second)?;
+        }
         if let (Some(first), Some(second)) = (&self.first, &self.second)
             // Two directories of shootouts are compared by their orders, and not run by run.
             && let (Some(a), Some(b)) = (Kept::open(Path::new(first))?, Kept::open(Path::new(second))?)

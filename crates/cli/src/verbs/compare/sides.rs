@@ -1,9 +1,28 @@
 //! The runs that are held against each other: each once, and on one side only.
 
+use std::path::Path;
+
 use results::Run;
 use results::finding::Note;
 
 use crate::exit::Failure;
+
+/// Refuses servers in the place of runs.
+///
+/// # Errors
+/// Both sides are servers: what measures them is said.
+pub(super) fn refuse_servers(a: &str, b: &str) -> Result<(), Failure> {
+    // Neither an id nor @N has a colon.
+    let is_server = |word: &str| word.contains(':') && !Path::new(word).exists();
+    if !(is_server(a) && is_server(b)) {
+        return Ok(());
+    }
+    let problem = format!(
+        "these are servers, and runs are compared; to measure both in turns: throng compare --run-a 'echo {a}' --run-b \
+         'echo {b}' --fail-if 'p99 slower by 10%'"
+    );
+    Err(Failure::usage("A B", problem).because("servers"))
+}
 
 /// Leaves each run of both sides in its first place, and returns notes on those that were named again: a run
 /// is no repeat of itself.
