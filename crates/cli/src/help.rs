@@ -79,7 +79,7 @@ const OF_LOADS: [Row; 41] = [
     ("connections", "connections"),
     ("levels", "numbers of clients, one after another"),
     ("duration", "how long it lasts: 30s, 5m; 30 is seconds"),
-    ("rate", "messages per second in all (open model)"),
+    ("rate", "messages or requests per second (open model)"),
     ("concurrent", "messages under way at once (closed model)"),
     ("sample-size", "messages in a step of a closed model (-n)"),
     ("amount", "stop after this many requests (-n)"),
