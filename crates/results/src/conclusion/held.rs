@@ -17,6 +17,8 @@ use crate::verdict;
 
 /// The key of rates of which none broke a limit: their safe rate is the capacity.
 pub(super) const RATES_AT_LEAST: &str = "held.rates_at_least";
+/// The beginning of the fact that something other than the server gave out above what was held.
+pub(super) const BEYOND: &str = "unclear beyond";
 
 /// A search's capacity, if it tells one.
 pub(super) fn searched(run: &Run) -> Option<Claim> {
@@ -99,16 +101,16 @@ fn beyond(step: &Step) -> Option<String> {
     let found = step.bottleneck.as_ref()?;
     let who = found.bottleneck;
     match who {
-        Bottleneck::Network => Some("unclear beyond: the network was the bottleneck".to_owned()),
+        Bottleneck::Network => Some(format!("{BEYOND}: the network was the bottleneck")),
         _ if !is_undecided(step) => None,
         Bottleneck::Generator | Bottleneck::Machine => {
-            Some(format!("unclear beyond: the {who} was the bottleneck"))
+            Some(format!("{BEYOND}: the {who} was the bottleneck"))
         }
-        _ if found.cause.lost_besides_file().is_some() => Some(format!("unclear beyond: {}", found.cause)),
-        _ => Some(
-            "unclear beyond: but for delays that are not the server's, the limits would have been kept"
-                .to_owned(),
-        ),
+        _ if found.cause.lost_besides_file().is_some() => Some(format!("{BEYOND}: {}", found.cause)),
+        _ => {
+            let kept = "but for delays that are not the server's, the limits would have been kept";
+            Some(format!("{BEYOND}: {kept}"))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Conclusion;
 use super::claim::{Status, named};
-use super::held::RATES_AT_LEAST;
+use super::held::{BEYOND, RATES_AT_LEAST};
 use crate::judgement::{Bottleneck, Found};
 
 impl Conclusion {
@@ -54,6 +54,8 @@ impl Conclusion {
             (Status::Passed, Some(load)) => format!("{held}. Capacity: at least {load} (highest load tried)"),
             (Status::Passed, None) => held,
             (Status::Failed, _) => format!("{held}; failed{}", breaks.at_load()),
+            // Its facts say already what is beyond.
+            (Status::Unclear, _) if how_much.facts.iter().any(|fact| fact.starts_with(BEYOND)) => held,
             (Status::Unclear, Some(load)) => format!("{held}; unclear at {load}"),
             (Status::Unclear, None) => format!("{held}; {}", breaks.answer),
         }

@@ -87,6 +87,7 @@ fn capacities_at_the_generators_limit_are_bounds() {
     let (how_much, ..) = of(&run);
     let said = "held.until_gave_out; 350 clients; unclear beyond: the generator was the bottleneck; 95% CI 320 to 380";
     assert_eq!(how_much, said);
+    assert_eq!(conclude(&run).result().matches("unclear").count(), 1);
     assert!(is_untrusted(&run));
 }
 
