@@ -15,7 +15,8 @@ pub(crate) fn place(options: &mut Options, home: TokenHome) -> Result<(), BadOpt
         (None, TokenHome::Query(name)) => TokenPlace::Query(name.to_owned()),
         (None, TokenHome::Message) => return Ok(()),
         (None, TokenHome::Nowhere) => {
-            return Err(bad("token-in", "a place: this protocol has none of its own"));
+            let places = "query:NAME, header:NAME or cookie:NAME, as this protocol has no place of its own";
+            return Err(bad("token-in", places));
         }
     };
     match place {
