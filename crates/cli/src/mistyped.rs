@@ -121,15 +121,18 @@ fn unknown(given: &str, error: &Error, verb: &Command, program: &Command, words:
     if of == program.get_name() && what.starts_with('-') {
         return format!("{what}: {problem} {of}; begin with a command: throng echo, throng http ({all})");
     }
-    // A URL alone is looked at: whoever adds a load means to load it.
-    if verb.get_name() == LOOK && program.find_subcommand(LOAD).is_some_and(|load| has(load, &what)) {
-        return format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&format!("throng {LOAD}")));
-    }
+    // Verbs that load a server all end in a report, unless they are told not to.
+    let loads = verb.get_name() == LOOK || has(verb, "--no-report");
+    let is_of_load = loads && program.find_subcommand(LOAD).is_some_and(|load| has(load, &what));
+    let load = || is_of_load.then(|| format!("throng {LOAD}"));
+    // clap's own is the flag whose name looks most like it. A flag of another verb is hardly mistyped.
+    let similar = error.get(ContextKind::SuggestedArg).map(ToString::to_string);
+    let is_like = |arg: &String| !is_of_load || what.starts_with(arg.as_str());
+    let similar = similar.filter(|arg| !arg.is_empty() && is_like(arg));
     let meant = ours(verb, &what).map(str::to_owned).or_else(|| elsewhere(verb, &what, words));
-    // clap's own is the flag whose name looks most like it.
-    let similar =
-        || error.get(ContextKind::SuggestedArg).map(ToString::to_string).filter(|arg| !arg.is_empty());
-    match meant.or_else(similar) {
+    // A URL alone is looked at: whoever adds a load means to load it.
+    let first = if verb.get_name() == LOOK { load() } else { None };
+    match first.or(meant).or(similar).or_else(load) {
         Some(meant) => format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&meant)),
         None => format!("{what}: {problem} {of}; {all}"),
     }
@@ -264,6 +267,8 @@ mod tests {
             ("throng -t2 -c10 http://h/", "-t", "throng http"),
             ("throng probe --short ws://h/ --clients 5", "--clients", "throng echo?"),
             ("throng probe --short ws://h/ -c 5", "-c", "throng echo?"),
+            ("throng idle --rate 5", "--rate", "throng echo?"),
+            ("throng saturate --limit-rtt 1s", "--limit-rtt", "--limit?"),
             ("throng http --connections 10 --bogus", "--bogus", "throng http --help"),
             ("throng echo --clinets 10", "--clinets", "--clients"),
             ("throng ehco", "ehco", "echo"),
