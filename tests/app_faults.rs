@@ -67,6 +67,21 @@ fn rules_that_take_other_messages_are_silent() {
     assert!(app.counted("signed") >= 20, "the server confirms each: {outcome}");
 }
 
+/// As many copies are lost as the rule takes confirmations, which are no copies.
+#[test]
+fn confirmations_hide_no_lost_copies() {
+    let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"updates\" } }\n\
+                [[ignore]]\nwhen = { json = { \"/type\" = \"taken\" } }\n";
+    let Some(app) = start("confirmed-lossy", file) else { return };
+    let flags = "--clients 10 --rate 20 -d 1s --drain-timeout 1s --no-preflight";
+    let outcome = app.run("broadcast", "/", flags);
+    let results = outcome.json();
+    assert_eq!((app.counted("signed"), sum_of(&results, "missing")), (20, 20), "{outcome}");
+    let cause = &results["steps"][0]["cause"]["key"];
+    assert_eq!((outcome.code, errors_of(&results, "taken_by_ignore")), (Some(3), 0), "{outcome}");
+    assert_ne!(cause, "unknown.taken", "{outcome}");
+}
+
 /// The file's rooms are of five by number, and the rooms that clients join are those of a column.
 #[test]
 fn column_rooms_are_the_files_fault() {

@@ -133,8 +133,8 @@ pub struct Delta<H = Packed> {
     pub abandoned: Abandoned,
     /// The errors of the interval.
     pub errors: Errors,
-    /// Messages with throng's ids that rules of the app's file took for something else, by rule. They are
-    /// errors only where as much is missing.
+    /// Messages that rules of the app's file took for something else, by rule, and that are missing at the step's
+    /// end.
     pub taken: Errors,
     /// The pushes of the interval that are compared, by their contents.
     pub contents: Vec<Content>,

@@ -269,7 +269,7 @@ pub struct Pushed {
 }
 
 /// A rule of the user's own app whose messages are not measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
     /// Messages to answer.
     Answer,

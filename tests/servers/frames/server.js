@@ -56,20 +56,24 @@ const prices = (isElse) => {
   }, 20)
 }
 
-/** Says what is new to everybody as one list; with `isConfirmed`, its sender is told that it was taken. */
-const batches = (isConfirmed) => {
+/**
+ * Says what is new to everybody as one list; with `isConfirmed`, its sender is told that it was taken, and with `isLossy`, the client
+ * that connected next to the sender gets no copy.
+ */
+const batches = (isConfirmed, isLossy) => {
   const sockets = new WebSocketServer({ server })
-  const add = collector(50, (list) => {
-    const frame = JSON.stringify({ type: 'updates', list })
+  const add = collector(50, (said) => {
     for (const socket of sockets.clients) {
-      socket.send(frame)
+      const list = said.filter(({ leftOut }) => leftOut !== socket).map(({ text }) => text)
+      if (list.length) socket.send(JSON.stringify({ type: 'updates', list }))
       counts.sent += list.length
     }
   })
   sockets.on('connection', (socket) => socket.on('message', (data) => {
     const { text } = JSON.parse(data)
+    const all = [...sockets.clients]
     counts.said++
-    add(text)
+    add({ text, leftOut: isLossy && all[(all.indexOf(socket) + 1) % all.length] })
     if (!isConfirmed) return
     counts.signed++
     socket.send(JSON.stringify({ type: 'taken', text }))
@@ -110,6 +114,7 @@ const modes = {
   batch: () => batches(),
   // The same, and each sender has a word of its own.
   confirmed: () => batches(true),
+  'confirmed-lossy': () => batches(true, true),
   // Every two-hundredth copy is lost.
   leaky: () => {
     const sockets = new WebSocketServer({ server })

@@ -12,6 +12,7 @@ use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, numbers_behind};
+use crate::books::taken::TakenMessage;
 use crate::events::{Entry, Kind};
 
 /// Everything that events of one client can change, except its connection.
@@ -161,8 +162,9 @@ impl<'a> Booking<'a> {
                 let near = near.and_then(|near| misses.get(usize::from(near)));
                 meter.error(error_kind::UNMATCHED, self.client, self.now_ns, || unmatched(near));
             }
-            Event::Taken { rule, .. } => {
-                self.ledger.meter.handle_taken(rule, self.client, self.heard, self.now_ns);
+            Event::Taken { stamp, rule } => {
+                let taken = TakenMessage { client: self.client, stamp };
+                self.ledger.handle_taken(rule, taken, self.heard, self.now_ns);
             }
             Event::Pushed(pushed) => self.pushed(pushed),
             // The same message also comes the way that counts.
@@ -257,7 +259,7 @@ impl<'a> Booking<'a> {
                 }
             }
             (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),
-            (Workload::Broadcast, Role::Copy) if self.may_have_been_sent(stamp, number) => {
+            (Workload::Broadcast, Role::Copy) if self.ledger.may_have_been_sent(stamp, number) => {
                 let kind = self.kind_of(stamp);
                 self.copy(stamp, number, kind, bytes);
                 // Where the server acknowledges nothing, the sender's own copy stands for the
@@ -292,17 +294,6 @@ impl<'a> Booking<'a> {
                 "message of another run of throng: give each run rooms of its own".into()
             });
         }
-    }
-
-    /// Returns whether a stamp can be one of the step's broadcasts. Of other workers' broadcasts, this worker
-    /// only knows which workers there are.
-    #[inline]
-    fn may_have_been_sent(&self, stamp: Stamp, number: u32) -> bool {
-        if stamp.worker != self.ledger.segment.worker {
-            return stamp.worker < self.ledger.segment.workers;
-        }
-        let sent = self.ledger.step.sent.get(number as usize);
-        sent.is_some_and(|sent| sent.client == stamp.client)
     }
 
     fn is_own(&self, stamp: Stamp) -> bool {

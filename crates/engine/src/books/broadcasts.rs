@@ -189,6 +189,11 @@ impl Broadcasts {
         self.by_room.as_ref()?.get(&(kind, room))?.last().map(|&(sent_ns, ..)| sent_ns)
     }
 
+    /// Returns whether a message of `worker` has come to the client at this place of its room.
+    pub(crate) fn has_come(&self, worker: u16, number: u32, place: u32) -> bool {
+        self.tally(worker, number).is_some_and(|tally| tally.has_come_to(place))
+    }
+
     /// How many clients here have a message of `worker`, and when the last of them got it.
     pub(crate) fn heard(&self, worker: u16, number: u32) -> Option<(u32, u64)> {
         self.tally(worker, number).map(|tally| (tally.received, tally.last_ns))

@@ -6,7 +6,8 @@ use stats::Count;
 
 use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
-use crate::messages::{SentBroadcast, Settled};
+use crate::books::taken::TakenMessage;
+use crate::messages::Settled;
 
 /// Messages without a copy from which on a client counts as deaf.
 const DEAF_TO_MIN: usize = 10;
@@ -26,6 +27,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     ledger.mark_outside();
+    count_taken(ledger, clients, now_ns);
     count_unacknowledged(ledger, clients);
     name_deaf(ledger, clients, now_ns);
     let unanswered = charge_unanswered(ledger, clients, due_ns, now_ns);
@@ -85,16 +87,25 @@ fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_n
     }
 }
 
-/// Counts the broadcasts whose acknowledgement the server still owes: to senders that were in the room when
-/// they sent and have kept their connection since, or for which publishers speak whose connection has lasted.
+/// Counts the messages that are missing, and that rules of the app's file took for something else.
+fn count_taken<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
+    for (rule, of_rule) in std::mem::take(&mut ledger.step.taken).into_rules() {
+        let lacking = |taken: TakenMessage| match clients.get_mut(taken.client as usize) {
+            Some(client) => ledger.lacking(client.as_mut(), taken, now_ns),
+            None => 0,
+        };
+        if let Some(missing) = of_rule.missing(lacking) {
+            ledger.meter.count_taken(rule, missing);
+        }
+    }
+}
+
+/// Counts the broadcasts whose acknowledgement the server still owes.
 fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]) {
     let sent = std::mem::take(&mut ledger.step.sent);
-    for (number, message) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
-        let SentBroadcast { sent_ns, is_cut_off, is_outside, .. } = message.times;
-        let record = clients[message.client as usize].as_mut();
-        let is_there = record.state == State::Usable && record.since_ns <= sent_ns && !is_cut_off;
-        let kind = ledger.kind_of(message.client, number);
-        if ledger.acks.has(kind) && (is_there && !is_outside || ledger.are_spoken_for && !is_cut_off) {
+    for (number, message) in (0..).zip(&sent) {
+        if ledger.is_owed(message, number, clients[message.client as usize].as_mut()) {
+            let kind = ledger.kind_of(message.client, number);
             ledger.count(Count::Unacknowledged, kind, message.client);
         }
     }

@@ -100,6 +100,12 @@ impl Echoes {
         abandoned
     }
 
+    /// Returns whether this number was sent and has not come back.
+    pub(crate) fn is_missing(&self, number: u32) -> bool {
+        let is_gap = || self.gaps.as_ref().is_some_and(|gaps| gaps.contains(&number));
+        (self.high..self.next).contains(&number) || is_gap()
+    }
+
     /// Numbers sent and not come back, ascending.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
         self.gaps.iter().flat_map(|gaps| gaps.iter().copied()).chain(self.high..self.next)
@@ -172,7 +178,8 @@ mod tests {
                 if number < sent { seen.push(number) }
             }
             let missing: Vec<u32> = (0..sent).filter(|k| !seen.contains(k)).collect();
-            prop_assert_eq!(echoes.missing().collect::<Vec<_>>(), missing);
+            prop_assert_eq!(echoes.missing().collect::<Vec<_>>(), &missing[..]);
+            prop_assert!((0..24).all(|k| echoes.is_missing(k) == missing.contains(&k)));
         }
     }
 }

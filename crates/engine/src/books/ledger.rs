@@ -1,6 +1,7 @@
 //! Shared state of a worker's clients and of the step under way.
 
 mod attendance;
+mod mistaken;
 mod unanswered;
 mod visits;
 

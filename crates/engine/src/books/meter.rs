@@ -8,6 +8,7 @@ use std::sync::Arc;
 use load::{Segment, StepOrder};
 use net::{clock, proc};
 use secret::Secret;
+use stats::errors::ErrorKind;
 use stats::{Account, Count, Counts, Errors, Figures, Histogram};
 use wire::{People, Rule};
 
@@ -36,7 +37,7 @@ pub(crate) struct Meter {
     /// Counts and times by role, where there are roles.
     roles: Vec<RoleDelta<Histogram>>,
     pub(crate) errors: Errors,
-    /// Messages of ours that rules of the app's file took for something else.
+    /// Missing messages that rules of the app's file took for something else.
     taken: Errors,
     /// The contents of pushes that are compared.
     pub(crate) contents: Contents,
@@ -253,13 +254,17 @@ impl Meter {
         }
     }
 
-    /// Counts a message of ours that a rule of the app's file took for something else.
-    pub(crate) fn handle_taken(&mut self, rule: Rule, client: u32, bytes: &[u8], now_ns: u64) {
-        let example = match self.taken.get(rule.name()) {
-            Some(_) => String::new(),
-            None => format!("`{}`: {}", rule.key(), excerpt(&self.secrets.scrub(bytes, client))),
-        };
-        self.taken.add(rule.name(), now_ns.saturating_sub(self.epoch_ns), &example);
+    /// Counts missing messages that a rule of the app's file took for something else; their times are those of
+    /// the run's clock.
+    pub(crate) fn count_taken(&mut self, rule: Rule, missing: ErrorKind) {
+        let [first_ns, last_ns] =
+            [missing.first_ns, missing.last_ns].map(|at_ns| at_ns.saturating_sub(self.epoch_ns));
+        self.taken.add_kind(rule.name(), ErrorKind { first_ns, last_ns, ..missing });
+    }
+
+    /// The text of what the server said to a client, without secrets.
+    pub(crate) fn quoted(&self, bytes: &[u8], client: u32) -> String {
+        excerpt(&self.secrets.scrub(bytes, client))
     }
 
     /// Counts the loss of a client's connection, or of the attempt at one, as an error of its cause.
@@ -275,7 +280,7 @@ impl Meter {
     pub(crate) fn hear(&mut self, kind: &'static str, client: u32, bytes: &[u8]) {
         if self.errors.get(kind).is_none() {
             // Before it is cut short: half a secret would not be recognised as one.
-            self.heard = Some((kind, excerpt(&self.secrets.scrub(bytes, client))));
+            self.heard = Some((kind, self.quoted(bytes, client)));
         }
     }
 

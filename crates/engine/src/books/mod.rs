@@ -25,6 +25,7 @@ mod recorder;
 mod relayed;
 mod step;
 mod streamed;
+mod taken;
 
 pub(crate) use booking::Booking;
 pub use broadcasts::BROADCASTS_PER_WORKER_MAX;

@@ -5,6 +5,7 @@ use load::StepOrder;
 use crate::books::absences::Absences;
 use crate::books::announcements::Announcements;
 use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
+use crate::books::taken::TakenMessages;
 use crate::messages::{Attendance, Departure, SentBroadcast};
 
 /// The sequence number of the step's message with this number.
@@ -65,6 +66,8 @@ pub(crate) struct Step {
     pub(crate) absences: Absences,
     /// Copies that came before the connections ended, of messages sent in the absences, by kind of messages.
     pub(crate) had_of_says: Vec<u64>,
+    /// Messages that rules of the app's file took for something else.
+    pub(crate) taken: TakenMessages,
     /// True once its books are closed: messages that still come are due to no client, like those of earlier
     /// steps.
     pub(crate) is_settled: bool,
@@ -99,6 +102,7 @@ impl Step {
             announcements: Announcements::new(has_leavers),
             absences: Absences::default(),
             had_of_says: Vec::new(),
+            taken: TakenMessages::default(),
             is_settled: false,
         }
     }

@@ -430,7 +430,7 @@ findings! {
         /// The first of them, and the condition that came nearest.
         example: String,
     } => "the app's file does not recognise {messages} of the messages that came{}: {example}", and_lost(&lost);
-    /// Messages came that a rule of the app's file took for something else, about as many as are missing.
+    /// Messages came that a rule of the app's file took for something else, and that are missing.
     FileTook "unknown.taken" {
         /// Messages with throng's ids that the rule took.
         messages: u64,

@@ -8,7 +8,7 @@ use crate::step::Step;
 /// Messages with throng's ids that no condition of the file fits, or that a rule of the file took, where they are
 /// at least half of what is missing. The rest may be the server's loss: one lost message does not make the others so.
 pub(super) fn missed(step: &Step) -> Option<Cause> {
-    let Counts { unseen, join_failures, .. } = step.counts;
+    let Counts { missing, unacknowledged, unseen, join_failures, .. } = step.counts;
     let lacking = step.lacking();
     if let Some(error) = step.errors.get(error_kind::JOINED_BY_COLUMN).filter(|error| error.count >= lacking)
     {
@@ -22,10 +22,13 @@ pub(super) fn missed(step: &Step) -> Option<Cause> {
         let (messages, example) = (error.count, error.example.clone());
         return Some(Cause::FileUnmatched { messages, lost: lacking.saturating_sub(messages), example });
     }
-    let taken = step.errors.iter().filter(|(kind, error)| error_kind::is_taken(kind) && is_most(error.count));
+    // A rule takes acknowledgements beside copies, and each kind may be lost while it takes the other.
+    let lacking = missing + unacknowledged;
+    let taken = step.errors.iter().filter(|(kind, _)| error_kind::is_taken(kind));
     let (_, error) = taken.max_by_key(|(_, error)| error.count)?;
     let (messages, example) = (error.count, error.example.clone());
-    Some(Cause::FileTook { messages, lost: lacking.saturating_sub(messages), example })
+    let lost = lacking.saturating_sub(messages);
+    (lost <= messages).then_some(Cause::FileTook { messages, lost, example })
 }
 
 #[cfg(test)]
@@ -66,20 +69,25 @@ mod tests {
     }
 
     #[test]
-    fn rules_take_about_what_is_missing() {
+    fn rules_take_what_is_missing() {
         let mut taken = stats::Errors::default();
         for at in 0..42 {
             taken.add("taken_by_ignore", at, "`[[ignore]]`: {}");
         }
-        let cause = |missing| {
+        let cause = |missing, unacknowledged| {
             let mut step = Step::default();
-            step.counts.missing = missing;
+            (step.counts.missing, step.counts.unacknowledged) = (missing, unacknowledged);
             step.explain_missing(&taken);
             missed(&step)
         };
         let took = |lost| Some(Cause::FileTook { messages: 42, lost, example: "`[[ignore]]`: {}".into() });
-        assert_eq!((cause(0), cause(1)), (None, None), "it takes what means nothing");
-        assert_eq!((cause(42), cause(46), cause(84)), (took(0), took(4), took(42)));
-        assert_eq!(cause(86), None, "most of it never came");
+        assert_eq!(cause(0, 0), None, "they were under way to clients that left");
+        assert_eq!((cause(42, 0), cause(46, 0), cause(84, 0)), (took(0), took(4), took(42)));
+        assert_eq!(
+            (cause(0, 42), cause(4, 42)),
+            (took(0), took(4)),
+            "acknowledgements, and four copies lost"
+        );
+        assert_eq!((cause(86, 0), cause(44, 42)), (None, None), "most of it never came");
     }
 }

@@ -45,7 +45,7 @@ impl Booking<'_> {
                 Due::Never => return,
             }
         }
-        let is_passing = match self.membership_state(kind, sent_ns) {
+        let is_passing = match self.ledger.membership_state(self.client, kind, sent_ns, self.now_ns) {
             MembershipState::Inside => false,
             MembershipState::Passing => true,
             MembershipState::Before => return,
@@ -97,19 +97,6 @@ impl Booking<'_> {
         }
         if let Some(role) = self.ledger.role(self.client) {
             role.delivery.record_ns(late_ns);
-        }
-    }
-
-    /// The client's membership when a message of this kind was sent. Without visitors, every client is in its
-    /// room.
-    #[inline]
-    pub(super) fn membership_state(&self, kind: usize, sent_ns: u64) -> MembershipState {
-        match &self.ledger.memberships {
-            None => MembershipState::Inside,
-            Some(memberships) => {
-                let room = self.ledger.local_rooms.say(kind).room;
-                memberships.membership_state(self.client, room, sent_ns, self.now_ns)
-            }
         }
     }
 

@@ -20,6 +20,24 @@ impl Ledger {
         self.memberships.as_ref().is_none_or(|memberships| memberships.is_in(client, kind))
     }
 
+    /// A client's membership when a message of this kind was sent that came at `now_ns`. Without visitors,
+    /// every client is in its room.
+    #[inline]
+    pub(crate) fn membership_state(
+        &self,
+        client: u32,
+        kind: usize,
+        sent_ns: u64,
+        now_ns: u64,
+    ) -> MembershipState {
+        match &self.memberships {
+            None => MembershipState::Inside,
+            Some(memberships) => {
+                memberships.membership_state(client, self.local_rooms.say(kind).room, sent_ns, now_ns)
+            }
+        }
+    }
+
     /// Returns whether a usable client is in all rooms where it has something to say.
     #[inline]
     pub(crate) fn may_speak(&self, client: u32) -> bool {
