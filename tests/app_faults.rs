@@ -80,6 +80,7 @@ fn confirmations_hide_no_lost_copies() {
     let cause = &results["steps"][0]["cause"]["key"];
     assert_eq!((outcome.code, errors_of(&results, "taken_by_ignore")), (Some(3), 0), "{outcome}");
     assert_ne!(cause, "unknown.taken", "{outcome}");
+    assert_eq!(results["steps"][0]["losses"][0]["key"], "loss.missing", "the senders have theirs: {outcome}");
 }
 
 /// The file's rooms are of five by number, and the rooms that clients join are those of a column.

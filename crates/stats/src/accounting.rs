@@ -113,6 +113,8 @@ table! {
     received: Received = MESSAGES,
     /// Expected deliveries not seen when the step had drained.
     missing: Missing = CountFacts { is_of_crew: true, ..defect("missing", Whole::Due) },
+    /// Missing deliveries that were due to their own senders.
+    missing_own: MissingOwn = CountFacts { is_rare: true, ..MESSAGES },
     /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without
     /// draining.
     in_flight: InFlight = CountFacts { words: Some("in flight"), ..MESSAGES },

@@ -79,7 +79,7 @@ impl Account {
         }
         // A message is sent, or waits for its connection, or had no client to send it.
         let asked = counts.sent.saturating_add(held.waiting()).saturating_add(counts.nobody_to_send);
-        let is_too_many = asked.max(counts.unacknowledged) > bounds.sent;
+        let is_too_many = asked.max(counts.unacknowledged).max(counts.missing_own) > bounds.sent;
         if is_too_many || held.sent > held.kept || self.acks > counts.sent {
             return Err(Fault::Sent);
         }

@@ -163,4 +163,6 @@ fn charge_outstanding(counts: &mut Counts, ending: Ending) {
         counts.unacknowledged = 0;
     }
     counts.missing = outstanding - counts.in_flight;
+    // A sender that has left since lacks what is under way.
+    counts.missing_own = counts.missing_own.min(counts.missing);
 }

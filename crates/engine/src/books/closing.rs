@@ -28,7 +28,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     ledger.meter.counts.not_back += ledger.step.absences.open();
     ledger.mark_outside();
     count_taken(ledger, clients, now_ns);
-    count_unacknowledged(ledger, clients);
+    count_unanswered(ledger, clients, now_ns);
     name_deaf(ledger, clients, now_ns);
     let unanswered = charge_unanswered(ledger, clients, due_ns, now_ns);
     // Behind what is charged: an answer whose first event came is in the account by that.
@@ -100,13 +100,17 @@ fn count_taken<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
     }
 }
 
-/// Counts the broadcasts whose acknowledgement the server still owes.
-fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]) {
+/// Counts the broadcasts whose acknowledgement the server still owes, and those that their senders lack.
+fn count_unanswered<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, message) in (0..).zip(&sent) {
-        if ledger.is_owed(message, number, clients[message.client as usize].as_mut()) {
-            let kind = ledger.kind_of(message.client, number);
+        let record = clients[message.client as usize].as_mut();
+        let kind = ledger.kind_of(message.client, number);
+        if ledger.is_owed(message, number, record) {
             ledger.count(Count::Unacknowledged, kind, message.client);
+        }
+        if ledger.lacks_own(message, number, record, now_ns) {
+            ledger.count(Count::MissingOwn, kind, message.client);
         }
     }
     ledger.step.sent = sent;

@@ -1,6 +1,6 @@
 //! Losses, errors and slow answers; each from the count that its limit is about.
 
-use stats::{Count, CountOf, Whole, error_kind};
+use stats::{Count, CountOf, Counts, Whole, error_kind};
 
 use crate::finding::Loss;
 use crate::finding::quantity::{CutPercent, Kinds, Ns, PerS};
@@ -220,12 +220,11 @@ fn some(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
 }
 
-/// Returns whether a copy of each message is missing, as if the server left out the sender. A few messages
-/// may lack one each by chance, and a receiver who got none lacks one of each.
+/// Returns whether the copy of each message is missing that was due to its sender, and no other. A few messages
+/// may lack it by chance.
 fn is_one_each(step: &Step) -> bool {
-    let counts = &step.counts;
-    let has_deaf = step.errors.get(error_kind::NO_COPIES).is_some();
-    counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0 && !has_deaf
+    let Counts { sent, received, missing, missing_own, .. } = step.counts;
+    missing == missing_own && missing == sent && sent >= OWN_COPIES_MIN && received > 0
 }
 
 /// Deliveries due for a message.

@@ -127,7 +127,7 @@ findings! {
         /// Why requests to publish failed.
         unpublished: Option<String>,
     } => "{} missing{}", missing.part_of(&of, &what), unpublished.within(": requests to publish failed (", ")");
-    /// As many copies are missing as there were messages.
+    /// The copies are missing that were due to the senders of the messages.
     MissingOne "loss.missing_one" {
         /// Copies that never came.
         missing: u64,

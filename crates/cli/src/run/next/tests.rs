@@ -26,6 +26,11 @@ fn broken(step: &mut Step, standing: &str, counts: Counts) {
     step.standing.push(LimitOutcome { actual: Some(1.0), ..LimitOutcome::unmeasured(of) });
 }
 
+/// Counts of 20 broadcasts that lack a copy each, as many of them at their senders.
+fn without_copies(missing_own: u64) -> Counts {
+    Counts { sent: 20, expected: 2_000, received: 1_980, missing: 20, missing_own, ..Counts::default() }
+}
+
 /// The keys of what is proposed, and the first command.
 fn proposed(run: &Run) -> (Vec<&'static str>, String) {
     let chosen = chosen(run);
@@ -79,8 +84,7 @@ fn failed_load_is_followed_by_search_below() {
 #[test]
 fn sender_without_copy_is_left_out() {
     let run = run("throng broadcast ws://h/ --clients 100", |step| {
-        let counts = Counts { sent: 20, expected: 2_000, received: 1_980, missing: 20, ..Counts::default() };
-        broken(step, "missing==0", counts);
+        broken(step, "missing==0", without_copies(20));
     });
     let (keys, command) = proposed(&run);
     assert_eq!(keys[0], "leave_out_sender");
@@ -91,14 +95,22 @@ fn sender_without_copy_is_left_out() {
 }
 
 #[test]
+fn lost_copies_of_others_leave_out_nobody() {
+    for missing_own in [0, 19] {
+        let run = self::run("throng broadcast ws://h/ --clients 100", |step| {
+            broken(step, "missing==0", without_copies(missing_own));
+        });
+        assert!(!proposed(&run).0.contains(&"leave_out_sender"), "{missing_own}");
+    }
+}
+
+#[test]
 fn sender_is_left_out_in_the_file() {
     for line in
         ["throng broadcast ws://h/ --app a.toml --clients 100", "throng run a.toml ws://h/ --clients 100"]
     {
         let mut of = run("throng broadcast ws://h/ --clients 100", |step| {
-            let counts =
-                Counts { sent: 20, expected: 2_000, received: 1_980, missing: 20, ..Counts::default() };
-            broken(step, "missing==0", counts);
+            broken(step, "missing==0", without_copies(20));
         });
         of.command = line.split(' ').map(str::to_owned).collect();
         let chosen = chosen(&of);

@@ -36,16 +36,16 @@ impl Ledger {
             Workload::Broadcast if self.may_have_been_sent(taken.stamp, number) => {
                 let sent = self.step.sent.get(number as usize).filter(|_| is_own);
                 let lacks_ack = sent.is_some_and(|sent| self.is_owed(sent, number, record));
-                u32::from(self.lacks_copy(record, taken, number, now_ns)) + u32::from(lacks_ack)
+                let lacks_copy = self.lacks_copy(record, taken.client, taken.stamp, now_ns);
+                u32::from(lacks_copy) + u32::from(lacks_ack)
             }
             Workload::Broadcast => 0,
         }
     }
 
-    /// Returns whether a copy of the broadcast of this number was due to a client while it was there, and has
-    /// not come, by the rules of `Booking::copy`.
-    fn lacks_copy(&self, record: &Record, taken: TakenMessage, number: u32, now_ns: u64) -> bool {
-        let TakenMessage { client, stamp } = taken;
+    /// Returns whether a copy of a broadcast of the step was due to a client while it was there, and has not
+    /// come, by the rules of `Booking::copy`.
+    fn lacks_copy(&self, record: &Record, client: u32, stamp: Stamp, now_ns: u64) -> bool {
         let kind = self.local_rooms.kind_of(stamp.worker, stamp.client, stamp.seq);
         let Some(room) = self.shared_room(client, stamp, kind) else { return false };
         let is_own = (stamp.worker, stamp.client) == (self.segment.worker, client);
@@ -60,7 +60,14 @@ impl Ledger {
         is_heard
             && was_here
             && self.membership_state(client, kind, sent_ns, now_ns) == MembershipState::Inside
-            && !self.step.broadcasts.has_come(stamp.worker, number, place)
+            && !self.step.broadcasts.has_come(stamp.worker, stamp.seq & NUMBER_MASK, place)
+    }
+
+    /// Returns whether the sender of a broadcast of this number lacks its own copy.
+    pub(crate) fn lacks_own(&self, sent: &Sent, number: u32, sender: &Record, now_ns: u64) -> bool {
+        let SentBroadcast { intended_ns, sent_ns, is_cut_off, is_outside, .. } = sent.times;
+        let stamp = Stamp::new(self.segment.worker, sent.client, self.step.seq(number), intended_ns, sent_ns);
+        !is_cut_off && !is_outside && self.lacks_copy(sender, sent.client, stamp, now_ns)
     }
 
     /// Returns whether the server still owes the acknowledgement of a broadcast of this number: to a sender
@@ -126,6 +133,23 @@ mod tests {
         assert_eq!(missing(true, 0, &[0, 1]), 1, "the acknowledgement");
         assert_eq!(missing(true, 0, &[]), 1, "one of the two that the sender lacks");
         assert_eq!(missing(true, 1, &[0, 1]), 0, "it is owed to the sender alone");
+    }
+
+    #[test]
+    fn own_copies_are_counted_apart() {
+        let mut ledger = ledger(Workload::Broadcast, 2, None);
+        let mut records = vec![];
+        records.resize_with(2, || Record { state: State::Usable, ..Record::default() });
+        for receiver in [0, 1] {
+            let (_, stamp) = ledger.handle_sending(0, &mut records[0], 5_000, 5_000);
+            let mut booking = Booking::new(receiver, &mut records[receiver as usize], &mut ledger, 20_000);
+            booking.handle(Event::Message { role: Role::Copy, stamp, bytes: 33 });
+            booking.finish();
+        }
+        ledger.handle_sending(1, &mut records[1], 5_000, 5_000);
+        records[1].is_slow = true;
+        close(&mut ledger, &mut records, |_, _| None, 40_000);
+        assert_eq!(ledger.meter.counts.missing_own, 1, "the second of client 0, and nothing of a slow one");
     }
 
     #[test]
