@@ -48,6 +48,8 @@ pub struct Passage {
 pub enum RoomChange {
     /// The user is in the room from now on.
     In,
+    /// The user was let into the room after it was to leave.
+    Late,
     /// The user is no longer in the room.
     Out,
     /// The server has refused the user.

@@ -200,7 +200,7 @@ fn app_messages_join_leave_and_wait() {
     let mut client = usable(&cfg, "", &[]);
     assert_eq!(pass(&cfg, &mut client, Direction::In, &["hum"]), (vec!["join".into()], vec![]), "not yet");
     // It is to leave before it is in: one after the other.
-    assert_eq!(pass(&cfg, &mut client, Direction::Out, &["joined"]), (vec![], passed(RoomChange::In)));
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &["joined"]), (vec![], passed(RoomChange::Late)));
     let (this, io) = &mut client;
     assert_eq!(said(&io.out), ["leave"]);
     let mut events = vec![];

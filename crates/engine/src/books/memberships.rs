@@ -18,6 +18,7 @@ use load::Rooms;
 
 use crate::books::absences::OVERTAKE_NS;
 use crate::books::announcements::UNCOUNTED;
+use crate::books::late_joins::LateJoins;
 
 /// Precision to which the clocks of several machines agree: a client whose leave was confirmed is gone only
 /// after this time.
@@ -47,6 +48,8 @@ pub(crate) struct Memberships {
     inside: Vec<u8>,
     /// By client: the kinds of rooms that it has left, without the server's word on that.
     leaving: Vec<u8>,
+    /// Joins that were given up.
+    late_joins: LateJoins,
     /// By client: its messages whose answers hold up no leave.
     waivers: Vec<Waiver>,
     /// By client, and then by visited kind: the number of its latest stay, from 1; 0 without one.
@@ -130,8 +133,20 @@ impl Memberships {
             [] => vec![in_which(&|_| true)],
             roles => roles.iter().map(|role| in_which(&|kind| role.says[kind] > 0)).collect(),
         };
-        let (inside, leaving, waivers, latest, all, carried, entered) = Default::default();
-        Some(Memberships { visited, speaks_in, inside, leaving, waivers, latest, all, carried, entered })
+        let (inside, leaving, late_joins, waivers) = Default::default();
+        let (latest, all, carried, entered) = Default::default();
+        Some(Memberships {
+            visited,
+            speaks_in,
+            inside,
+            leaving,
+            late_joins,
+            waivers,
+            latest,
+            all,
+            carried,
+            entered,
+        })
     }
 
     /// Begins a step with this many clients here. Clients that are in a room, or waiting to enter one, stay
@@ -212,6 +227,8 @@ impl Memberships {
         match latest {
             Some(_) if is_near => MembershipState::Passing,
             Some(membership) if now_ns < membership.gone_ns => MembershipState::Before,
+            // The server may let it in late, before it lets it go.
+            _ if self.late_joins.is_owed(self.slot(client, kind)) => MembershipState::Passing,
             _ => MembershipState::Outside,
         }
     }
@@ -233,6 +250,20 @@ impl Memberships {
         self.all.push(Membership { asked_ns: now_ns, from_ns, until_ns, gone_ns, before, announced });
         self.latest[slot] = self.all.len() as u32;
         self.leaving[client as usize] &= !(1 << kind);
+        self.late_joins.ask(slot);
+    }
+
+    /// Handles the server's answer to a join, which is known to be late or not. Returns whether it is to the
+    /// last join: an answer that comes when its visitor has left belongs to no visit.
+    pub(crate) fn handle_joined(&mut self, client: u32, kind: u16, is_late: bool, now_ns: u64) -> bool {
+        let slot = self.slot(client, kind);
+        let is_last = self.late_joins.handle_joined(slot, is_late);
+        let membership = self.latest_mut(client, kind);
+        if let Some(membership) = membership.filter(|membership| membership.until_ns != u64::MAX) {
+            // The server lets it go behind this answer.
+            membership.gone_ns = membership.gone_ns.max(now_ns + OVERTAKE_NS);
+        }
+        is_last
     }
 
     /// Lets a client in, and returns when it asked, if it still waits for that.
@@ -255,6 +286,16 @@ impl Memberships {
         let announced = membership.announced;
         self.leaving[client as usize] |= 1 << kind;
         (!is_overdue).then_some(announced)
+    }
+
+    /// Ends the wait of a client that leaves without an answer, which may come later. Returns the same as
+    /// [`turn_away`](Self::turn_away).
+    pub(crate) fn give_up(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
+        if self.is_at_door(client, kind) {
+            let slot = self.slot(client, kind);
+            self.late_joins.give_up(slot);
+        }
+        self.turn_away(client, kind, now_ns)
     }
 
     /// Returns whether a client is inside or at the door.
@@ -287,9 +328,11 @@ impl Memberships {
     }
 
     /// Books that the server has confirmed a client's leave, and returns when the client had left; `None` if
-    /// it had confirmed that before.
+    /// it had confirmed that before, or the client was not let in.
     pub(crate) fn confirm(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
-        if self.leaving[client as usize] & 1 << kind == 0 {
+        let slot = self.slot(client, kind);
+        let was_let_in = self.late_joins.handle_left(slot);
+        if !was_let_in || self.leaving[client as usize] & 1 << kind == 0 {
             return None;
         }
         let membership =
@@ -325,6 +368,8 @@ impl Memberships {
         self.inside[client as usize] = 0;
         let mut doors = Vec::new();
         for kind in self.kinds() {
+            let slot = self.slot(client, kind);
+            self.late_joins.clear(slot);
             if let Some(announced) = self.turn_away(client, kind, now_ns) {
                 doors.push(announced);
             } else if let Some(membership) =

@@ -15,6 +15,7 @@ mod closing;
 mod echoes;
 mod excerpt;
 mod held_writes;
+mod late_joins;
 mod ledger;
 mod memberships;
 mod meter;

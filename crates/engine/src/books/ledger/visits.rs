@@ -140,7 +140,11 @@ impl Ledger {
     pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, change: RoomChange, now_ns: u64) {
         let Some(memberships) = &mut self.memberships else { return };
         match change {
-            RoomChange::In => {
+            RoomChange::In | RoomChange::Late => {
+                let is_late = change == RoomChange::Late;
+                if !memberships.handle_joined(client, kind, is_late, now_ns) {
+                    return;
+                }
                 // An answer to an earlier step comes too late for the figures of both steps.
                 let is_overdue = memberships.is_overdue(client, kind);
                 let Some(asked_ns) = memberships.enter(client, kind, now_ns) else { return };
@@ -156,6 +160,9 @@ impl Ledger {
                 }
             }
             RoomChange::Refused => {
+                if !memberships.handle_joined(client, kind, false, now_ns) {
+                    return;
+                }
                 if let Some(announced) = memberships.turn_away(client, kind, now_ns) {
                     self.step.announcements.withdraw(announced);
                     self.meter.counts.join_failures += 1;
@@ -176,7 +183,7 @@ impl Ledger {
                 self.note_visit(client, kind, -1, until_ns);
             }
             None => {
-                if let Some(announced) = memberships.turn_away(client, kind, now_ns) {
+                if let Some(announced) = memberships.give_up(client, kind, now_ns) {
                     self.handle_unanswered_visit(client, announced, now_ns);
                 }
             }
@@ -321,6 +328,23 @@ mod tests {
             ledger.awaits_answer(0, &record)
         });
         assert_eq!(waits, [true, false]);
+    }
+
+    #[test]
+    fn late_joins_belong_to_no_visit() {
+        let (mut ledger, _) = visited();
+        let counts = |ledger: &Ledger| (ledger.meter.counts.visits, ledger.meter.counts.join_failures);
+        ledger.handle_asking(1, 0, false, S);
+        ledger.handle_leaving(1, 0, 7 * S);
+        let state = ledger.membership_state(1, 0, 12 * S, 12 * S);
+        assert_eq!(state, MembershipState::Passing, "the server may let it in until it lets it go");
+        ledger.handle_asking(1, 0, false, 13 * S);
+        ledger.handle_passed(1, 0, RoomChange::In, 14 * S);
+        ledger.handle_passed(1, 0, RoomChange::Out, 14 * S);
+        assert_eq!((counts(&ledger), ledger.is_in(1, 0)), ((0, 1), false));
+        ledger.handle_passed(1, 0, RoomChange::In, 16 * S);
+        assert_eq!((counts(&ledger), ledger.is_in(1, 0)), ((1, 1), true));
+        assert!(ledger.meter.figures.join.min_ns() > 2 * S && ledger.meter.figures.leave.is_empty());
     }
 
     #[test]

@@ -102,6 +102,12 @@ impl Script {
         extras.passages.front().map(|&(visited, way, _)| (visited, way, extras.passage_step))
     }
 
+    /// Returns whether it is to leave this room after what it does now.
+    pub(super) fn is_to_leave(&self, visited: u8) -> bool {
+        let mut passages = self.extras.iter().flat_map(|extras| &extras.passages);
+        passages.any(|&(room, way, _)| room == visited && way == Direction::Out)
+    }
+
     /// Goes so many steps further there.
     pub(super) fn advance(&mut self, steps: u16) {
         self.extras.get_or_insert_default().passage_step += steps;

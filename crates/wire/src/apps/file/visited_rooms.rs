@@ -80,7 +80,11 @@ impl VisitedRooms {
                 None => {
                     script.pass();
                     if steps.iter().any(|step| !matches!(step, Step::Send(_))) {
-                        let passed = if way == Direction::In { RoomChange::In } else { RoomChange::Out };
+                        let passed = match way {
+                            Direction::In if script.is_to_leave(visited) => RoomChange::Late,
+                            Direction::In => RoomChange::In,
+                            Direction::Out => RoomChange::Out,
+                        };
                         on(Event::RoomChange { kind: self.all[usize::from(visited)].kind, passed });
                     }
                 }
