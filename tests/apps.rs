@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::support::app::{App, example};
+use crate::support::app::{App, example, negotiated_hub};
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::python::python_of;
-use crate::support::target::built_by_go;
+use crate::support::target::{Unavailable, built_by_go};
 use crate::support::throng::{Outcome, errors_of, sum_of};
-use crate::support::wait_until;
+use crate::support::{skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(40);
 /// A hundred messages to rooms of ten.
@@ -150,20 +150,50 @@ fn supabase_with_and_without_answers() {
     assert_eq!(errors_of(&outcome.json(), "rejected_subscription"), 5, "{outcome}");
 }
 
+/// Asserts that each message reached so many of throng's clients beside a client that others wrote, which has
+/// said something, and says `ok` once it has heard throng.
+fn assert_heard_by(client: Result<Process, Unavailable>, app: &App, path: &str, flags: &str, each: u64) {
+    let mut client = match client {
+        Ok(client) => client,
+        Err(Unavailable(why)) => return skip("a client of tests/clients", &why),
+    };
+    assert!(wait_until(WITHIN, || app.counted("said") > 0), "it has greeted: {}", client.into_output().1);
+    let outcome = app.run("broadcast", path, flags);
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("received"), of("missing"), of("unexpected")), (each * of("sent"), 0, 0), "{outcome}");
+    let status = client.wait(WITHIN);
+    let (stdout, stderr) = client.into_output();
+    assert!(status.is_some_and(|status| status.success()) && stdout.trim() == "ok", "{stdout}{stderr}");
+}
+
+/// A script of these scripts for the server of an app.
+fn beside(scripts: Result<Scripts, Unavailable>, script: &str, app: &App) -> Result<Process, Unavailable> {
+    Ok(scripts?.start(script, &[&app.address.port().to_string()]))
+}
+
 /// The server of this test is understood by the client that Supabase's users have.
 #[test]
 fn supabase_own_client_hears_throng() {
     let Some(app) = start("supabase", &example("supabase")) else { return };
-    let Ok(scripts) = Scripts::install_in("tests/servers", "apps") else { panic!("they were installed") };
-    let mut client = scripts.start("supabase-client.js", &[&app.address.port().to_string()]);
-    assert!(wait_until(WITHIN, || app.counted("said") > 0), "it has greeted: {}", client.into_output().1);
-    let outcome = app.run("broadcast", SUPABASE, &format!("{ROOMS_OF_TEN} {KEY}"));
-    let results = outcome.json();
-    let of = |name| sum_of(&results, name);
-    assert_eq!((of("received"), of("missing"), of("unexpected")), (10 * of("sent"), 0, 0), "{outcome}");
-    let status = client.wait(WITHIN);
-    let (stdout, stderr) = client.into_output();
-    assert!(status.is_some_and(|status| status.success()) && stdout.trim() == "ok", "{stdout}{stderr}");
+    let client = beside(Scripts::install_in("tests/servers", "apps"), "supabase-client.js", &app);
+    assert_heard_by(client, &app, SUPABASE, &format!("{ROOMS_OF_TEN} {KEY}"), 10);
+}
+
+/// So is Pusher's by its users' client, and by the library with which their applications trigger events.
+#[test]
+fn pusher_own_clients_hear_throng() {
+    let Some(app) = App::on_node("frames", "pusher", &example("pusher")) else { return };
+    let client = beside(Scripts::install("pusher"), "client.js", &app);
+    assert_heard_by(client, &app, "/app/app-key?protocol=7", ROOMS_OF_TEN, 9);
+}
+
+/// And the hub, which wants a negotiation, by SignalR's client.
+#[test]
+fn signalr_own_client_hears_throng() {
+    let Some(app) = App::on_node("frames", "negotiated", &negotiated_hub()) else { return };
+    let client = beside(Scripts::install_in("tests/servers", "binary"), "signalr-client.js", &app);
+    assert_heard_by(client, &app, "", "--clients 20 --rate 50 --duration 2s", 20);
 }
 
 #[test]

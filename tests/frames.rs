@@ -1,7 +1,7 @@
 //! Servers that put several messages into one frame, a history among them, and servers that answer nobody:
 //! throng counts what they count themselves.
 
-use crate::support::app::{App, example};
+use crate::support::app::{App, example, negotiated_hub};
 use crate::support::throng::{Outcome, errors_of, sum_of};
 
 /// A server in this mode, if it can be had, with this file.
@@ -44,20 +44,14 @@ fn records_of_a_hub_are_as_many_copies() {
 /// Each connection has a token of its own, which was negotiated for it.
 #[test]
 fn a_hub_wants_negotiated_tokens() {
-    let example = example("signalr");
-    let offered = ["[[login]]", "post", "keep", "[connect]", "path"];
-    let file = offered
-        .iter()
-        .fold(example.clone(), |file, line| file.replace(&format!("\n# {line}"), &format!("\n{line}")));
-    assert!(offered.iter().all(|line| file.contains(&format!("\n{line}"))), "{file}");
-    let Some(app) = start("negotiated", &file) else { return };
+    let Some(app) = start("negotiated", &negotiated_hub()) else { return };
     let outcome = app.run("broadcast", "", "--clients 20 --rate 100 -d 1s --no-preflight");
     assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
     assert_eq!((of("connected"), app.counted("signed")), (20, 20), "{outcome}");
     assert_eq!((of("received"), of("missing")), (20 * of("sent"), 0), "{outcome}");
-    app.write(&example);
+    app.write(&example("signalr"));
     let outcome = app.run("broadcast", "/chat", "--clients 5 --rate 10 -d 1s --no-preflight");
     assert_eq!((errors_of(&outcome.json(), "http_status"), app.counted("signed")), (5, 20), "{outcome}");
 }

@@ -24,6 +24,15 @@ pub fn example(name: &str) -> String {
     fs::read_to_string(examples.join(name).with_extension("toml")).unwrap()
 }
 
+/// The example of SignalR with its lines about a negotiation, which are comments there.
+pub fn negotiated_hub() -> String {
+    let offered = ["[[login]]", "post", "keep", "[connect]", "path"];
+    let uncommented = |file: String, line: &&str| file.replace(&format!("\n# {line}"), &format!("\n{line}"));
+    let file = offered.iter().fold(example("signalr"), uncommented);
+    assert!(offered.iter().all(|line| file.contains(&format!("\n{line}"))), "{file}");
+    file
+}
+
 /// A server that says at `/` what it has counted, and the file of its app.
 pub struct App {
     _server: Process,

@@ -139,6 +139,8 @@ const modes = {
           isGreeted = true
           return socket.send('{}' + END)
         }
+        // Pings and goodbyes are nobody else's.
+        if (message.type !== 1) return
         counts.said++
         const record = JSON.stringify({ type: 1, target: 'said', arguments: message.arguments }) + END
         everybody.forEach((other) => other.add(record))
@@ -240,10 +242,13 @@ const modes = {
         reply.end('{}')
         if (reply.statusCode !== 200) return
         counts.said++
-        const { name, channel, data } = JSON.parse(body)
-        for (const member of channels.get(channel) ?? []) {
-          member.send(JSON.stringify({ event: name, channel, data }))
-          counts.sent++
+        // Pusher's library names several channels.
+        const { name, channel, channels: named = [channel], data } = JSON.parse(body)
+        for (const one of named) {
+          for (const member of channels.get(one) ?? []) {
+            member.send(JSON.stringify({ event: name, channel: one, data }))
+            counts.sent++
+          }
         }
       })
     })
