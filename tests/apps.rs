@@ -104,7 +104,7 @@ const CENTRIFUGO: &str = "/connection/websocket";
 fn start_centrifugo() -> Option<App> {
     let folder = folder("centrifugo");
     App::start(&example("centrifugo"), |address| {
-        let program = built_by_go(&folder, "centrifugo")?;
+        let program = built_by_go(&folder, "centrifugo", ".")?;
         Ok(Process::start(Command::new(program).arg(address.to_string())))
     })
 }
@@ -196,10 +196,28 @@ fn signalr_own_client_hears_throng() {
     assert_heard_by(client, &app, "", "--clients 20 --rate 50 --duration 2s", 20);
 }
 
+/// The chat of gorilla/websocket's examples: what its write pump finds queued goes as one frame, line by line.
+#[test]
+fn lines_of_gorilla_chat_are_counted() {
+    let folder = folder("gorilla");
+    let app = App::start("[broadcast]\nsend = '{\"text\":\"{id}\"}'\n", |address| {
+        let program = built_by_go(&folder, "chat", "github.com/gorilla/websocket/examples/chat")?;
+        Ok(Process::start(Command::new(program).args(["-addr", &address.to_string()])))
+    });
+    let Some(app) = app else { return };
+    let outcome = app.run("broadcast", "/ws", "--clients 20 --rate 500 --duration 1s");
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("sent"), of("received"), of("missing")), (500, 10_000, 0), "{outcome}");
+    assert!(of("batched") > 0, "{outcome}");
+    assert_eq!(results["steps"][0]["delivery"]["count"], of("received"), "{outcome}");
+}
+
 #[test]
 fn a_game_without_answers() {
     let Some(app) = start("game", &example("game")) else { return };
-    assert_delivered(&app, &app.run("run", "/", "--clients 40 --duration 2s"), 7);
+    assert_delivered(&app, &app.run("run", "/", "--clients 200 --duration 1s"), 7);
 }
 
 /// Twice the players say twice as much: nobody has to say how many there are.

@@ -32,7 +32,7 @@ fn number(metric: &str, name: &str) -> f64 {
 
 #[test]
 fn the_collector_has_understood_what_the_results_say() {
-    let collector = match built_by_go(&folder(), "collector") {
+    let collector = match built_by_go(&folder(), "collector", ".") {
         Ok(collector) => collector,
         Err(Unavailable(why)) => return skip("OpenTelemetry's collector (Go)", &why),
     };

@@ -44,7 +44,7 @@ fn websockets_of_python() {
 
 #[test]
 fn gorilla_of_go() {
-    match built_by_go(&folder(), "peer") {
+    match built_by_go(&folder(), "peer", ".") {
         Ok(peer) => both_roles(&|| Command::new(&peer)),
         Err(Unavailable(why)) => skip("gorilla/websocket (Go)", &why),
     }

@@ -238,6 +238,20 @@ fn searches_find_the_number_of_players() {
     assert_eq!(outcome.json()["verdict"]["capacity"]["low"], 16, "{outcome}");
 }
 
+/// A server that tells nothing to whoever comes behind the 24th.
+#[test]
+fn searches_end_with_an_interval() {
+    let Some(app) = start("full", MOVES) else { return };
+    let flags =
+        "--search --initial-clients 8 --max-clients 48 --step-size 8 --room-size 8 --rate 40 --duration 1s";
+    let outcome = app.run("broadcast", "/?room={room}", flags);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let capacity = &outcome.json()["verdict"]["capacity"];
+    let [low, high] = ["low", "high"].map(|end| capacity[end].as_u64().expect("an interval"));
+    // The 25th is alone in its room.
+    assert!(8 <= low && low <= high && high <= 26, "{outcome}");
+}
+
 #[test]
 fn answers_that_cannot_come_are_refused_early() {
     let Some(app) = start("others", MOVES) else { return };

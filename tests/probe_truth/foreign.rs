@@ -227,7 +227,7 @@ fn start_at_port(command: &mut Command, arguments: &[&str]) -> Running {
 }
 
 fn start_gorilla(arguments: &[&str]) -> Result<Running, Unavailable> {
-    let program = built_by_go(&folder(), "limits")?;
+    let program = built_by_go(&folder(), "limits", ".")?;
     Ok(start_at_port(&mut Command::new(program), arguments))
 }
 

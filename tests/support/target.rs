@@ -90,11 +90,11 @@ pub fn complete(command: &mut Command) -> Result<String, Unavailable> {
 }
 
 /// Builds the Go program of a folder under this name, and says where it is.
-pub fn built_by_go(folder: &Path, name: &str) -> Result<PathBuf, Unavailable> {
+pub fn built_by_go(folder: &Path, name: &str, package: &str) -> Result<PathBuf, Unavailable> {
     if !Command::new("go").arg("version").output().is_ok_and(|output| output.status.success()) {
         return Err(Unavailable("needs go; tried: go version".into()));
     }
     let program = folder.join("build").join(name);
-    complete(Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(folder))?;
+    complete(Command::new("go").args(["build", "-o"]).arg(&program).arg(package).current_dir(folder))?;
     Ok(program)
 }

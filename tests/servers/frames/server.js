@@ -343,9 +343,13 @@ const modes = {
     })
   },
   // A game: moves go to the others in the room, and nothing answers.
-  others: () => {
-    const rooms = new Map()
-    new WebSocketServer({ server }).on('connection', (socket, request) => {
+  others: () => modes.relay(Infinity),
+  // The same, with room for 24: whoever comes later is let in, and told nothing.
+  full: () => modes.relay(24),
+  relay: (max) => {
+    const [rooms, sockets] = [new Map(), new WebSocketServer({ server })]
+    const isServed = (socket) => max === Infinity || [...sockets.clients].indexOf(socket) < max
+    sockets.on('connection', (socket, request) => {
       const name = new URL(request.url, 'http://localhost').searchParams.get('room')
       const room = rooms.get(name) ?? new Set()
       rooms.set(name, room.add(socket))
@@ -353,7 +357,7 @@ const modes = {
       socket.on('message', (data) => {
         counts.said++
         for (const other of room) {
-          if (other === socket) continue
+          if (other === socket || !isServed(other)) continue
           other.send(String(data))
           counts.sent++
         }
