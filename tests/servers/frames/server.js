@@ -343,12 +343,14 @@ const modes = {
     })
   },
   // A game: moves go to the others in the room, and nothing answers.
-  others: () => modes.relay(Infinity),
+  others: () => modes.relay(() => true),
   // The same, with room for 24: whoever comes later is let in, and told nothing.
-  full: () => modes.relay(24),
-  relay: (max) => {
+  full: () => modes.relay((place) => place() < 24),
+  // The same, where the eighth is told nothing.
+  'deaf-in-room': () => modes.relay((place) => place() !== 7),
+  relay: (isServed) => {
     const [rooms, sockets] = [new Map(), new WebSocketServer({ server })]
-    const isServed = (socket) => max === Infinity || [...sockets.clients].indexOf(socket) < max
+    const placeOf = (socket) => () => [...sockets.clients].indexOf(socket)
     sockets.on('connection', (socket, request) => {
       const name = new URL(request.url, 'http://localhost').searchParams.get('room')
       const room = rooms.get(name) ?? new Set()
@@ -357,7 +359,7 @@ const modes = {
       socket.on('message', (data) => {
         counts.said++
         for (const other of room) {
-          if (other === socket || !isServed(other)) continue
+          if (other === socket || !isServed(placeOf(other))) continue
           other.send(String(data))
           counts.sent++
         }

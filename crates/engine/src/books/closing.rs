@@ -1,11 +1,13 @@
 //! How the books of a step are closed: whatever is still open is charged, and what remains is reported.
 
+use std::collections::HashMap;
 use std::iter;
 
 use stats::Count;
 
 use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
+use crate::books::step::Sent;
 use crate::books::taken::TakenMessage;
 use crate::messages::Settled;
 
@@ -116,32 +118,70 @@ fn count_unanswered<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], no
     ledger.step.sent = sent;
 }
 
-/// Names the clients that got no copy although others got theirs: otherwise a server with one deaf receiver
-/// would pass for one that leaves out senders. Their own messages do not count, because a sender need not get
-/// its own copy.
+/// Names the clients that got no copy although others of their rooms got theirs: otherwise a server with one
+/// deaf receiver would pass for one that leaves out senders. Their own messages do not count, because a sender
+/// need not get its own copy.
 fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
-    let sent = &ledger.step.sent;
-    // With few messages a client may lack copies by chance; with several rooms nothing may have been said in
-    // its own.
-    if sent.len() < DEAF_TO_MIN || !ledger.local_rooms.rooms().is_one() {
+    let rooms = ledger.local_rooms.rooms();
+    // Visitors, and users of a role, need not be in each of their rooms.
+    if ledger.memberships.is_some() || !rooms.is_one() && !rooms.roles().is_empty() {
         return;
     }
-    let (mut deaf, mut hearing) = (Vec::new(), 0);
+    let (mut silent, mut hearing) = (Vec::new(), 0);
     for (index, client) in (0..).zip(clients) {
         let record = client.as_mut();
         let was_there = record.state == State::Usable && record.since_ns <= begin_ns && !record.is_slow;
         match record.copies {
-            0 if was_there && sent.iter().any(|sent| sent.client != index) => deaf.push(index),
+            0 if was_there => silent.push(index),
             0 => {}
             _ => hearing += 1,
         }
     }
+    if silent.is_empty() {
+        return;
+    }
+    let heard = HeardMessages::of(ledger);
+    silent.retain(|&index| heard.due_to(ledger, index) >= DEAF_TO_MIN);
     // If most hear nothing, the server sends nothing, and no client is to be singled out.
-    for index in deaf.iter().copied().filter(|_| deaf.len() < hearing) {
+    for index in silent.iter().copied().filter(|_| silent.len() < hearing) {
         ledger.meter.error(stats::error_kind::NO_COPIES, index, now_ns, || {
             format!("client {} got none of the copies due to it", ledger.segment.number(index))
         });
+    }
+}
+
+/// Messages of the clients here that came to any client here.
+#[derive(Default)]
+struct HeardMessages {
+    /// By kind of rooms and room.
+    in_rooms: HashMap<(u16, u32), usize>,
+    /// By sender.
+    of_senders: HashMap<u32, usize>,
+}
+
+impl HeardMessages {
+    fn of(ledger: &Ledger) -> Self {
+        let mut heard = HeardMessages::default();
+        for (number, Sent { client, .. }) in (0..).zip(&ledger.step.sent) {
+            let came = ledger.step.broadcasts.heard(ledger.segment.worker, number);
+            if came.is_some_and(|(received, _)| received > 0) {
+                let kind = ledger.local_rooms.say(ledger.kind_of(*client, number)).room;
+                let local_kind = &ledger.local_rooms.local_kinds()[usize::from(kind)];
+                let room = local_kind.room(ledger.segment.number(*client));
+                *heard.in_rooms.entry((kind, room)).or_default() += 1;
+                *heard.of_senders.entry(*client).or_default() += 1;
+            }
+        }
+        heard
+    }
+
+    /// How many of them others have said in the rooms of a client.
+    fn due_to(&self, ledger: &Ledger, client: u32) -> usize {
+        let number = ledger.segment.number(client);
+        let kinds = (0..).zip(ledger.local_rooms.local_kinds());
+        let in_room = kinds.filter_map(|(kind, local)| self.in_rooms.get(&(kind, local.room(number))));
+        in_room.sum::<usize>() - self.of_senders.get(&client).unwrap_or(&0)
     }
 }
 
