@@ -214,10 +214,14 @@ fn lines_of_gorilla_chat_are_counted() {
     assert_eq!(results["steps"][0]["delivery"]["count"], of("received"), "{outcome}");
 }
 
+/// Twenty moves a second of each player.
 #[test]
 fn a_game_without_answers() {
-    let Some(app) = start("game", &example("game")) else { return };
-    assert_delivered(&app, &app.run("run", "/", "--clients 200 --duration 1s"), 7);
+    let file = changed(&example("game"), "every = \"100ms\"", "every = \"50ms\"");
+    let Some(app) = start("game", &file) else { return };
+    let outcome = app.run("run", "/", "--clients 200 --duration 1s");
+    assert_delivered(&app, &outcome, 7);
+    assert_eq!(sum_of(&outcome.json(), "sent"), 4_000, "{outcome}");
 }
 
 /// Twice the players say twice as much: nobody has to say how many there are.
