@@ -292,11 +292,12 @@ impl Checked<'_> {
         Ok(Resume { keeps, send: send.transpose()? })
     }
 
-    /// The values kept of messages that are answered or ignored besides.
+    /// The values kept of messages that are answered, ignored or counted as pushes besides.
     fn notes(&self, file: &File, keeper: &mut KeptNames) -> Result<Vec<Note>, Failure> {
         let answers = file.answer.iter().map(|rule| (&rule.when, &rule.keep));
         let ignored = file.ignore.iter().map(|rule| (&rule.when, &rule.keep));
-        let keeping = answers.chain(ignored).filter(|(_, keep)| !keep.is_empty());
+        let pushed = file.push.values().map(Spanned::get_ref).map(|rule| (&rule.when, &rule.keep));
+        let keeping = answers.chain(ignored).chain(pushed).filter(|(_, keep)| !keep.is_empty());
         let note = |(when, keep): (&Spanned<When>, &Written)| {
             Ok(Note { when: self.condition(when)?, keep: keeper.of_message(self.source, keep)? })
         };

@@ -407,6 +407,8 @@ pub(super) struct IgnoreRule {
 #[serde(deny_unknown_fields)]
 pub(super) struct PushRule {
     pub(super) when: Spanned<When>,
+    #[serde(default)]
+    pub(super) keep: Written,
     pub(super) number: Option<Spanned<String>>,
     pub(super) time: Option<Spanned<String>>,
     pub(super) same: Option<Spanned<String>>,

@@ -23,7 +23,7 @@ fn keep(value: u16, name: &str, from: &str) -> Keep {
 }
 
 #[test]
-fn values_are_kept_of_steps_answers_and_ignored() {
+fn values_are_kept_of_steps_and_rules() {
     let file = r#"
 open = [
   { expect = { contains = "hello" }, keep = { socket = "json:/data/id" } },
@@ -36,12 +36,17 @@ send = "{n}"
 [[ignore]]
 when = { contains = "news" }
 keep = { socket = "json:/socket" }
+[push.token]
+when = { contains = "token" }
+keep = { n = "json:/n" }
 "#;
     let app = parsed(&format!("{file}{BROADCAST}")).unwrap();
     let [_, OpenStep::Keep(of_hello), OpenStep::Send(_)] = &app.open[..] else { panic!("{:?}", app.open) };
     assert_eq!(*of_hello, [keep(0, "socket", "json:/data/id")]);
     let kept: Vec<&[Keep]> = app.notes.iter().map(|Note { keep, .. }| &keep[..]).collect();
-    assert_eq!(kept, [[keep(1, "n", r"regex:(\d+)")], [keep(0, "socket", "json:/socket")]]);
+    let [of_answer, of_ignored] = [keep(1, "n", r"regex:(\d+)"), keep(0, "socket", "json:/socket")];
+    assert_eq!(kept, [[of_answer], [of_ignored], [keep(1, "n", "json:/n")]]);
+    assert_eq!(app.pushes.len(), 1);
 }
 
 #[test]
