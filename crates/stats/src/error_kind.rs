@@ -83,6 +83,9 @@ const ANSWER_PREFIX: &str = "http_";
 /// `wire::Rule` names them.
 const TAKEN_PREFIX: &str = "taken_by_";
 
+/// The prefix of kinds of errors that are messages without a value that the app's file keeps of them.
+pub const NOT_KEPT_PREFIX: &str = "not_kept_";
+
 /// Returns whether errors of a kind are wrong answers.
 pub fn is_of_answers(kind: &str) -> bool {
     kind.starts_with(ANSWER_PREFIX) && kind != HTTP_STATUS

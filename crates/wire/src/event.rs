@@ -93,12 +93,21 @@ pub enum Rejection {
     Disconnected,
     /// A rejection of a custom dialect, by the name under which results count it.
     Named(&'static str),
-    /// A message that lacks a value to be kept, by the name under which results count it.
-    Lacking(&'static str),
+    /// A message that lacks a value to be kept.
+    Lacking(&'static Lacking),
     /// The channel has crashed (phoenix).
     Crashed,
     /// The channel is closed (phoenix).
     ChannelClosed,
+}
+
+/// A value that an app's file keeps of messages, and that one of them lacks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Lacking {
+    /// The name under which results count it.
+    pub name: &'static str,
+    /// The place where the app's file looks for it, as written: `json:/token`.
+    pub from: &'static str,
 }
 
 impl Rejection {
@@ -107,9 +116,15 @@ impl Rejection {
         Rejection::Named(lasting(name))
     }
 
-    /// The rejection of a message without the value of this name.
-    pub(crate) fn lacking(name: &str) -> Rejection {
-        Rejection::Lacking(lasting(&format!("not_kept_{name}")))
+    /// The rejection of a message without the value of this name at this place.
+    pub(crate) fn lacking(name: &str, from: &str) -> Rejection {
+        // Behind a reference, for events to stay small.
+        static ALL: Mutex<BTreeSet<&'static Lacking>> = Mutex::new(BTreeSet::new());
+        let lacking = Lacking { name: lasting(&format!("not_kept_{name}")), from: lasting(from) };
+        let mut all = ALL.lock().expect("nothing panics while it is held");
+        let known = all.get(&lacking).copied().unwrap_or_else(|| Box::leak(Box::new(lacking)));
+        all.insert(known);
+        Rejection::Lacking(known)
     }
 
     /// The name under which results count it.
@@ -123,7 +138,8 @@ impl Rejection {
             Rejection::ServerRestart => "disconnect_server_restart",
             Rejection::Remote => "disconnect_remote",
             Rejection::Disconnected => "disconnect",
-            Rejection::Named(name) | Rejection::Lacking(name) => name,
+            Rejection::Named(name) => name,
+            Rejection::Lacking(lacking) => lacking.name,
             Rejection::Crashed => "channel_crashed",
             Rejection::ChannelClosed => "channel_closed",
         }
@@ -132,7 +148,7 @@ impl Rejection {
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let text = match self {
             Rejection::Subscription => "the server refused the subscription",
             Rejection::Message => "the server refused a message",
             Rejection::Namespace => "the server refused the namespace",
@@ -142,12 +158,16 @@ impl fmt::Display for Rejection {
             Rejection::Remote => "the server was told to disconnect the client",
             Rejection::Disconnected => "the server disconnects the client",
             Rejection::Named(_) => "the server said what the app's file calls an error",
-            Rejection::Lacking(_) => {
-                "a message lacks the value that the app's file keeps of it: correct its `keep`"
+            Rejection::Lacking(Lacking { from, .. }) => {
+                return write!(
+                    f,
+                    "a message has nothing at {from}, which the app's file keeps: correct its `keep`"
+                );
             }
             Rejection::Crashed => "the channel has crashed",
             Rejection::ChannelClosed => "the server closed the channel",
-        })
+        };
+        f.write_str(text)
     }
 }
 

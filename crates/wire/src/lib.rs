@@ -66,8 +66,8 @@ pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{
-    Direction, Event, Kind, Passage, Progress, PushNumber, Pushed, Rejection, Role, RoomChange, Rule,
-    ServerEvent, WrongResponse,
+    Direction, Event, Kind, Lacking, Passage, Progress, PushNumber, Pushed, Rejection, Role, RoomChange,
+    Rule, ServerEvent, WrongResponse,
 };
 pub use facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
 pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Media, Reason, StreamReason};

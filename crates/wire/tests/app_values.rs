@@ -3,7 +3,7 @@
 use wire::app_file::*;
 use wire::people::Mix;
 use wire::template::{Purpose, Quoting, Template};
-use wire::{BadOption, Config, Event, Kind, Rejection, Role};
+use wire::{BadOption, Config, Event, Kind, Lacking, Rejection, Role};
 
 use crate::app_file::{WELCOME, chat, config_of, events_of, is_type, opened, options_of, people, text_of};
 use crate::common::*;
@@ -61,7 +61,7 @@ fn values_of_a_message_are_said_later() {
 #[test]
 fn a_value_that_never_came_is_named() {
     let cfg = config_of(keeping());
-    let lacking = Event::Rejected(wire::Rejection::Lacking("not_kept_socket"));
+    let lacking = Event::Rejected(Rejection::Lacking(&Lacking { name: "not_kept_socket", from: "json:/id" }));
     for welcome in [WELCOME.into(), r#"{"type":"welcome","id":"a\nb"}"#.to_owned()] {
         let (mut client, mut io) = opened(&cfg);
         assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[&welcome]), [lacking], "{welcome}");
@@ -110,7 +110,7 @@ fn only_the_kinds_of_a_frame_keep() {
         let (mut client, mut io) = opened(&cfg);
         let events = events_of(&mut client, &cfg, 0, &mut io, &[&ack]);
         let refused = events.iter().find_map(|event| match event {
-            Event::Rejected(Rejection::Lacking(name)) => Some(*name),
+            Event::Rejected(Rejection::Lacking(lacking)) => Some(lacking.name),
             _ => None,
         });
         let acks = events.iter().filter(|event| matches!(event, Event::Message { role: Role::Ack, .. }));

@@ -439,6 +439,13 @@ findings! {
         /// The rule's key, and the first of them.
         example: String,
     } => "a rule of the app's file took {messages} of the messages that came{}: {example}", and_lost(&lost);
+    /// Clients ended as a message lacked a value that the app's file keeps of it.
+    FileKept "unknown.not_kept" {
+        /// Clients that ended so.
+        clients: u64,
+        /// The place of the value, and the first such message.
+        example: String,
+    } => "the app's file does not find what it keeps of messages to {}: {example}", clients.of("client");
     /// Clients join rooms by their data, and the app's file expects their messages in others.
     FileRooms "unknown.rooms" {
         /// Messages that came to clients outside of the rooms that the file has.
@@ -465,7 +472,7 @@ impl Cause {
     pub fn lost_besides_file(&self) -> Option<u64> {
         match self {
             Cause::FileUnmatched { lost, .. } | Cause::FileTook { lost, .. } => Some(*lost),
-            Cause::FileRooms { .. } => Some(0),
+            Cause::FileKept { .. } | Cause::FileRooms { .. } => Some(0),
             _ => None,
         }
     }

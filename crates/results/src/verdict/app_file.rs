@@ -5,11 +5,20 @@ use stats::{Counts, error_kind};
 use crate::finding::Cause;
 use crate::step::Step;
 
-/// Messages with throng's ids that no condition of the file fits, or that a rule of the file took, where they are
-/// at least half of what is missing. The rest may be the server's loss: one lost message does not make the others so.
+/// Values to keep, without which at least half of the clients ended that did; or messages with throng's ids that no
+/// condition of the file fits, or that a rule of the file took, where they are at least half of what is missing. The
+/// rest may be the server's loss: one lost message does not make the others so.
 pub(super) fn missed(step: &Step) -> Option<Cause> {
     let Counts { missing, unacknowledged, unseen, join_failures, .. } = step.counts;
+    let Counts { connect_failures, connect_timeouts, disconnects, .. } = step.counts;
     let lacking = step.lacking();
+    let not_kept = step.errors.iter().filter(|(kind, _)| kind.starts_with(error_kind::NOT_KEPT_PREFIX));
+    let ended = connect_failures + connect_timeouts + disconnects;
+    if let Some((_, error)) = not_kept.max_by_key(|(_, error)| error.count)
+        && 2 * error.count >= ended
+    {
+        return Some(Cause::FileKept { clients: error.count, example: error.example.clone() });
+    }
     if let Some(error) = step.errors.get(error_kind::JOINED_BY_COLUMN).filter(|error| error.count >= lacking)
     {
         return Some(Cause::FileRooms { leaked: error.count, example: error.example.clone() });
@@ -52,6 +61,20 @@ mod tests {
         }
         step.counts.missing = 85;
         assert_eq!(missed(&step), None, "most of it never came");
+    }
+
+    #[test]
+    fn values_that_are_not_there_are_the_files() {
+        let mut step = Step::default();
+        step.errors.add("not_kept_nonce", 0, "nothing at json:/nonce");
+        let cause = Cause::FileKept { clients: 1, example: "nothing at json:/nonce".into() };
+        for connect_failures in [1, 2] {
+            step.counts.connect_failures = connect_failures;
+            assert_eq!(missed(&step), Some(cause.clone()));
+            assert_eq!(bottleneck(&step, None), cause.clone().into());
+        }
+        step.counts.connect_failures = 3;
+        assert_eq!(missed(&step), None, "most failed otherwise");
     }
 
     #[test]

@@ -21,8 +21,10 @@ impl Keeps {
         if keeps.len() > KEEPS_MAX || keeps.iter().any(|keep| keep.value >= VALUES_MAX) {
             return Err(bad);
         }
-        let compiled =
-            |keep: &Keep| Ok((keep.value, InBody::written(&keep.from)?, Rejection::lacking(&keep.name)));
+        let compiled = |keep: &Keep| {
+            let place = InBody::written(&keep.from)?;
+            Ok((keep.value, place, Rejection::lacking(&keep.name, &keep.from)))
+        };
         Ok(Keeps { all: keeps.iter().map(compiled).collect::<Result<_, _>>()? })
     }
 
