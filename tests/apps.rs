@@ -180,7 +180,15 @@ fn supabase_own_client_hears_throng() {
     assert_heard_by(client, &app, SUPABASE, &format!("{ROOMS_OF_TEN} {KEY}"), 10);
 }
 
-/// So is Pusher's by its users' client, and by the library with which their applications trigger events.
+/// Centrifugo's own client is served beside throng.
+#[test]
+fn centrifugo_own_client_hears_throng() {
+    let Some(app) = start_centrifugo() else { return };
+    let client = beside(Scripts::install("centrifuge"), "client.js", &app);
+    assert_heard_by(client, &app, CENTRIFUGO, ROOMS_OF_TEN, 10);
+}
+
+/// The server of this test is understood by Pusher's client, and by its library for applications.
 #[test]
 fn pusher_own_clients_hear_throng() {
     let Some(app) = App::on_node("frames", "pusher", &example("pusher")) else { return };
@@ -188,7 +196,7 @@ fn pusher_own_clients_hear_throng() {
     assert_heard_by(client, &app, "/app/app-key?protocol=7", ROOMS_OF_TEN, 9);
 }
 
-/// And the hub, which wants a negotiation, by SignalR's client.
+/// The hub, which wants a negotiation, is understood by SignalR's client.
 #[test]
 fn signalr_own_client_hears_throng() {
     let Some(app) = App::on_node("frames", "negotiated", &negotiated_hub()) else { return };
