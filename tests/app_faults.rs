@@ -67,7 +67,7 @@ fn rules_that_take_other_messages_are_silent() {
     assert!(app.counted("signed") >= 20, "the server confirms each: {outcome}");
 }
 
-/// As many copies are lost as the rule takes confirmations, which are no copies.
+/// The rule takes confirmations, and as many copies are lost, which it has no part in.
 #[test]
 fn confirmations_hide_no_lost_copies() {
     let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"updates\" } }\n\

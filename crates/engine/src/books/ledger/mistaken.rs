@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::books::booking::Booking;
-    use crate::books::close;
+    use crate::books::closing::close;
     use crate::books::closing::tests::ledger;
 
     /// How many messages are missing by a rule: one of client 0 in a room of two, whose copies come to
