@@ -312,16 +312,19 @@ fn triggered_events_are_signed() {
 #[test]
 fn wrong_signatures_and_missing_values_are_named() {
     let (good, flags) = (example("pusher"), "--clients 5 --rate 10 --duration 1s --no-preflight");
-    for (file, kind, cause) in [
-        (good.replace("env:PUSHER_SECRET", "another"), "rejected_pusher", "server.took_none"),
-        (good.replace("socket_id\\\\", "socket_no\\\\"), "not_kept_socket_id", "unknown.not_kept"),
+    for (file, kind, cause, names_line) in [
+        (good.replace("env:PUSHER_SECRET", "another"), "rejected_pusher", "server.took_none", false),
+        (good.replace("socket_id\\\\", "socket_no\\\\"), "not_kept_socket_id", "unknown.not_kept", true),
     ] {
         assert_ne!(file, good);
         let Some(app) = start("pusher", &file) else { return };
         let outcome = app.run("broadcast", "/app/app-key", flags);
         let results = outcome.json();
         assert_eq!((errors_of(&results, kind), sum_of(&results, "connected")), (5, 0), "{kind}: {outcome}");
-        assert_eq!(results["steps"][0]["cause"]["key"], cause, "{outcome}");
+        let step = &results["steps"][0];
+        assert_eq!(step["cause"]["key"], cause, "{outcome}");
+        let example = step["counts"]["errors"][kind]["example"].as_str().unwrap();
+        assert_eq!(example.contains("app.toml:5"), names_line, "{outcome}");
     }
 }
 

@@ -202,6 +202,8 @@ pub struct Keep {
     pub value: u16,
     /// Its place, as written: `json:/token`.
     pub from: String,
+    /// The file and the line, as `app.toml:3`.
+    pub place: Option<String>,
 }
 
 /// A message.

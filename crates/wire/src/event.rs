@@ -106,7 +106,7 @@ pub enum Rejection {
 pub struct Lacking {
     /// The name under which results count it.
     pub name: &'static str,
-    /// The place where the app's file looks for it, as written: `json:/token`.
+    /// The place where the app's file looks for it, and the line there: `json:/token (app.toml:3)`.
     pub from: &'static str,
 }
 

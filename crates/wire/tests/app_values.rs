@@ -10,8 +10,12 @@ use crate::common::*;
 
 /// Values kept of a message, under these numbers.
 fn keep(keeps: &[(u16, &str, &str)]) -> Vec<Keep> {
-    let keep =
-        |&(value, name, from): &(u16, &str, &str)| Keep { name: name.into(), value, from: from.into() };
+    let keep = |&(value, name, from): &(u16, &str, &str)| Keep {
+        name: name.into(),
+        value,
+        from: from.into(),
+        place: Some("app.toml:3".into()),
+    };
     keeps.iter().map(keep).collect()
 }
 
@@ -61,7 +65,10 @@ fn values_of_a_message_are_said_later() {
 #[test]
 fn a_value_that_never_came_is_named() {
     let cfg = config_of(keeping());
-    let lacking = Event::Rejected(Rejection::Lacking(&Lacking { name: "not_kept_socket", from: "json:/id" }));
+    let lacking = Event::Rejected(Rejection::Lacking(&Lacking {
+        name: "not_kept_socket",
+        from: "json:/id (app.toml:3)",
+    }));
     for welcome in [WELCOME.into(), r#"{"type":"welcome","id":"a\nb"}"#.to_owned()] {
         let (mut client, mut io) = opened(&cfg);
         assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[&welcome]), [lacking], "{welcome}");

@@ -28,7 +28,7 @@ fn config(place: &str) -> Config {
         content: None,
         expect: None,
         follows: false,
-        keep: vec![Keep { name: "kept".into(), value: 0, from: place.into() }],
+        keep: vec![Keep { name: "kept".into(), value: 0, from: place.into(), place: None }],
     };
     let second = LoginRequest {
         is_post: true,

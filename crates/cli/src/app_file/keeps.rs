@@ -34,7 +34,8 @@ impl KeptNames {
                 return Err(source.error(from.span(), "{kept} is what [resume] keeps"));
             }
             wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))?;
-            Ok(Keep { name: name.clone(), value, from: from.get_ref().clone() })
+            let place = source.place(from.span());
+            Ok(Keep { name: name.clone(), value, from: from.get_ref().clone(), place })
         };
         keep.iter().map(one).collect()
     }

@@ -18,8 +18,8 @@ fn assert_mistake_at(text: &str, place: &str) {
     assert_eq!(failure.flag(), Some(&*format!("chat.toml:{place}")), "{text}\n{failure}");
 }
 
-fn keep(value: u16, name: &str, from: &str) -> Keep {
-    Keep { name: name.into(), value, from: from.into() }
+fn keep(value: u16, name: &str, from: &str, line: u32) -> Keep {
+    Keep { name: name.into(), value, from: from.into(), place: Some(format!("chat.toml:{line}")) }
 }
 
 #[test]
@@ -42,10 +42,11 @@ keep = { n = "json:/n" }
 "#;
     let app = parsed(&format!("{file}{BROADCAST}")).unwrap();
     let [_, OpenStep::Keep(of_hello), OpenStep::Send(_)] = &app.open[..] else { panic!("{:?}", app.open) };
-    assert_eq!(*of_hello, [keep(0, "socket", "json:/data/id")]);
+    assert_eq!(*of_hello, [keep(0, "socket", "json:/data/id", 3)]);
     let kept: Vec<&[Keep]> = app.notes.iter().map(|Note { keep, .. }| &keep[..]).collect();
-    let [of_answer, of_ignored] = [keep(1, "n", r"regex:(\d+)"), keep(0, "socket", "json:/socket")];
-    assert_eq!(kept, [[of_answer], [of_ignored], [keep(1, "n", "json:/n")]]);
+    let of_answer = keep(1, "n", r"regex:(\d+)", 8);
+    let of_ignored = keep(0, "socket", "json:/socket", 12);
+    assert_eq!(kept, [[of_answer], [of_ignored], [keep(1, "n", "json:/n", 15)]]);
     assert_eq!(app.pushes.len(), 1);
 }
 

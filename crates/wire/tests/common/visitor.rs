@@ -103,7 +103,7 @@ pub(crate) fn get(path: &str) -> LoginRequest {
 }
 
 pub(crate) fn keep(name: &str, value: u16, from: &str) -> Keep {
-    Keep { name: name.into(), value, from: from.into() }
+    Keep { name: name.into(), value, from: from.into(), place: None }
 }
 
 /// Options of clients that log in like this, with an app that has one message.

@@ -23,7 +23,8 @@ impl Keeps {
         }
         let compiled = |keep: &Keep| {
             let place = InBody::written(&keep.from)?;
-            Ok((keep.value, place, Rejection::lacking(&keep.name, &keep.from)))
+            let line = keep.place.iter().map(|line| format!(" ({line})")).collect::<String>();
+            Ok((keep.value, place, Rejection::lacking(&keep.name, &format!("{}{line}", keep.from))))
         };
         Ok(Keeps { all: keeps.iter().map(compiled).collect::<Result<_, _>>()? })
     }
