@@ -214,8 +214,9 @@ impl Publishers {
     }
 
     /// Gives up connections that have been under way for too long, and messages that have waited for a
-    /// connection for as long; connects anew for the others.
-    pub(crate) fn handle_timeouts(&mut self, users: &mut Clients, now_ns: u64) {
+    /// connection for as long; connects anew for the others. What arrived has been read until `heard_ns`: the
+    /// answer to a connection whose time ended later may be here.
+    pub(crate) fn handle_timeouts(&mut self, users: &mut Clients, heard_ns: u64, now_ns: u64) {
         let mut stands = false;
         for index in 0..self.count() {
             let is_usable = self.clients.is_usable(index);
@@ -223,11 +224,11 @@ impl Publishers {
             stands |= self.stands(index);
             let publisher = &mut self.all[index as usize];
             publisher.redialling_ns = is_redialling.then(|| publisher.redialling_ns.unwrap_or(now_ns));
-            if self.due_ns(index).is_some_and(|due_ns| due_ns <= now_ns) {
-                match self.clients.is_vacant(index) {
-                    true => self.connect(index, users, now_ns),
-                    false => self.lose(index, Cause::ConnectTimeout, users, now_ns),
-                }
+            let Some(due_ns) = self.due_ns(index) else { continue };
+            match self.clients.is_vacant(index) {
+                true if due_ns <= now_ns => self.connect(index, users, now_ns),
+                false if due_ns <= heard_ns => self.lose(index, Cause::ConnectTimeout, users, now_ns),
+                _ => {}
             }
         }
         while let Some(&oldest) = self.waiting.front()

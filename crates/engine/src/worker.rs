@@ -384,7 +384,7 @@ impl Worker {
 
     fn handle_publishers_timeouts(&mut self, now_ns: u64) {
         let Some(publishers) = &mut self.publishers else { return };
-        publishers.handle_timeouts(&mut self.clients, now_ns);
+        publishers.handle_timeouts(&mut self.clients, self.heard.until_ns(), now_ns);
         let is_loading = matches!(self.phase, Phase::Loading) && self.clients.ledger.step.is_closed();
         if is_loading && publishers.is_hopeless(now_ns) {
             self.start_draining(now_ns);
