@@ -81,7 +81,7 @@ impl Recording {
     pub fn read(name: &str, bytes: Vec<u8>) -> Result<Recording, BadHar> {
         // Some proxies write the mark of UTF-8 first.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let file: File = serde_json::from_slice(text).map_err(|error| BadHar::NotHar(error.to_string()))?;
+        let file: File = serde_json::from_slice(text).map_err(|error| BadHar::of(text, &error))?;
         // Freed before anything else is made of what was read: a file may be as large as half the memory.
         drop(bytes);
         let Entries { kept, is_cut } = file.log.entries;

@@ -68,12 +68,22 @@ fn broken_files_are_refused() {
     let whole = recording("ws://a/", &[">{\"say\":\"x\"}"]).to_string();
     let deep = format!("{{\"log\":{{\"entries\":{}", "[".repeat(100_000));
     let no_text: &[u8] = b"\xff\xfe\x00";
-    for bytes in
-        [&b""[..], b"[]", b"{}", b"null", &whole.as_bytes()[..whole.len() / 2], deep.as_bytes(), no_text]
-    {
-        let read = Recording::read("a.har", bytes.to_vec());
-        let Err(BadHar::NotHar(why)) = read else { panic!("{:.40}", String::from_utf8_lossy(bytes)) };
-        assert_eq!(why.lines().count(), 1, "{why}");
+    let other_json = |column| BadHar::NotHar { line: 1, column };
+    for (bytes, expected) in [
+        (&b""[..], BadHar::Empty),
+        (b"\xef\xbb\xbf\n", BadHar::Empty),
+        (b"\x1f\x8b\x08\0", BadHar::Compressed),
+        (&whole.as_bytes()[..whole.len() / 2], BadHar::CutOff(1)),
+        (b"{\n\"log\":", BadHar::CutOff(2)),
+        (b"<html>", BadHar::NotJson { line: 1, column: 1 }),
+        (no_text, BadHar::NotJson { line: 1, column: 1 }),
+        (b"[]", other_json(2)),
+        (b"{}", other_json(2)),
+        (b"null", other_json(4)),
+        (deep.as_bytes(), other_json(20)),
+    ] {
+        let read = Recording::read("a.har", bytes.to_vec()).err();
+        assert_eq!(read, Some(expected), "{:.40}", String::from_utf8_lossy(bytes));
     }
     let none = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://a/" } }] } });
     assert!(matches!(Recording::read("a", none.to_string().into_bytes()), Err(BadHar::NoSocket)));

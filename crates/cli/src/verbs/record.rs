@@ -260,10 +260,9 @@ impl Files {
 /// The reason why a session makes no app's file.
 fn no_draft(har: &Path, error: BadHar) -> Failure {
     let why = match error {
-        BadHar::NotHar(why) => why,
         BadHar::NoSocket => NO_SOCKET.to_owned(),
         BadHar::NoMessages => "its WebSocket has no messages: use the app for longer".to_owned(),
-        BadHar::OnlyBinary(_) => error.to_string(),
+        error => error.to_string(),
     };
     Failure::could_not("draft", format!("make an app's file of {}", har.display()), why)
 }
