@@ -13,7 +13,7 @@ use crate::login;
 use crate::publish::Published;
 use crate::recording::Recording;
 use crate::talk::{Purpose, Said, Talk};
-use crate::toml_text::{TomlText, inline, quoted, texts};
+use crate::toml_text::{TomlText, inline, quoted, texts, times};
 use crate::trace::{Trace, free, identifier, plain};
 use crate::writing::Writing;
 
@@ -363,7 +363,7 @@ impl<'a> Session<'a> {
         let mut names = HashSet::new();
         for (kind, said) in &broadcasts {
             let (from, back) = described(kind, said);
-            out.comment(&format!("{from}: sent {} times, and came back {back}.", said.count));
+            out.comment(&format!("{from}: sent {}, and came back {back}.", times(said.count)));
             if said.is_unsure {
                 out.remark("One session cannot tell whether others hear it, too: if it is for its sender alone, make it an [echo] with `reply` in place of `copy`.");
             }
@@ -385,7 +385,7 @@ impl<'a> Session<'a> {
         }
         if let Some((kind, said)) = echo {
             let (from, back) = described(kind, said);
-            out.comment(&format!("{from}: sent {} times, and answered {back}.", said.count));
+            out.comment(&format!("{from}: sent {}, and answered {back}.", times(said.count)));
             out.line("[echo]");
             findings.push(format!("echo        {from} → {back}"));
             self.said(writing, kind, said, "send", out);

@@ -5,7 +5,7 @@ use crate::kind::Kind;
 use crate::login;
 use crate::recording::{Exchange, Recording};
 use crate::talk::Talk;
-use crate::toml_text::TomlText;
+use crate::toml_text::{TomlText, times};
 use crate::trace::Trace;
 use crate::writing::ID_AND_PADDING;
 
@@ -53,9 +53,10 @@ impl<'a> Published<'a> {
     pub(crate) fn write(&self, trace: &mut Trace<'_>, out: &mut TomlText, findings: &mut Vec<String>) {
         let Published { recording, talk, exchange, leaf, leaves, copy, count } = self;
         out.comment(&format!(
-            "Request {} of {}, made {count} times: its text came as {}.",
+            "Request {} of {}, made {}: its text came as {}.",
             exchange.number,
             recording.name,
+            times(*count),
             copy.name()
         ));
         out.line("[publish]");

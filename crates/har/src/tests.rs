@@ -529,3 +529,18 @@ fn channel_of_a_page_stays_as_recorded() {
     assert_eq!(flags["channel"].as_str(), Some("RoomStreamsChannel"), "{}", draft.toml);
     assert_eq!(flags["channel-params"].as_str(), Some(r#"{"signed":"{stream}"}"#), "{}", draft.toml);
 }
+
+#[test]
+fn ids_of_clients_stay_uuids() {
+    let message = |mark: &str, kind: &str, text: &str, digit: u8| {
+        let id = format!("1b671a64-40d5-491e-99b0-da01ff1f334{digit}");
+        format!("{mark}{}", json!({ "type": kind, "text": text, "clientId": id }))
+    };
+    let texts = [("good morning", 1), ("good evening", 2)].into_iter();
+    let texts: Vec<String> = texts
+        .flat_map(|(text, digit)| [message(">", "say", text, digit), message("<", "said", text, digit)])
+        .collect();
+    let table = table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let send: Value = serde_json::from_str(table["broadcast"]["send"].as_str().unwrap()).unwrap();
+    assert_eq!((&send["text"], &send["clientId"]), (&json!("{id} {padding}"), &json!("{uuid}")), "{table}");
+}

@@ -24,6 +24,11 @@ pub(crate) fn inline(pairs: impl Iterator<Item = String>) -> String {
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
+/// A number of occurrences, for comments.
+pub(crate) fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 /// A file on its way.
 #[derive(Default)]
 pub(crate) struct TomlText(pub(crate) String);

@@ -74,7 +74,15 @@ impl Writing<'_, '_> {
             let is_said = said.is_some_and(|said| said.pointer.is_some());
             return if is_said { ID_AND_PADDING.to_owned() } else { plain(body) };
         }
-        let padding = said.map(|said| talk.other_texts(&message.kind, said.pointer.as_deref()));
+        // Apps may refuse what is no UUID, or take equal ones for one message.
+        let is_uuid_at = |pointer: &String| {
+            message.leaves.iter().any(|leaf| leaf.pointer == *pointer && is_uuid(&leaf.value))
+        };
+        let padding = said.map(|said| {
+            let mut texts = talk.other_texts(&message.kind, said.pointer.as_deref());
+            texts.retain(|pointer| !is_uuid_at(pointer));
+            texts
+        });
         let by: BTreeMap<String, String> = message
             .leaves
             .iter()

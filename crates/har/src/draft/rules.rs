@@ -7,7 +7,7 @@ use crate::carried::stomp::heartbeat_ms;
 use crate::json::Leaf;
 use crate::kind::{BEAT, Kind};
 use crate::talk::{Purpose, Talk};
-use crate::toml_text::{TomlText, quoted};
+use crate::toml_text::{TomlText, quoted, times};
 use crate::trace::plain;
 use crate::writing::Writing;
 
@@ -67,16 +67,16 @@ impl Session<'_> {
         let rules: Vec<(&Kind, String)> = rules.collect();
         let mut names = HashSet::new();
         for (kind, condition) in rules.iter().take(RULES_MAX) {
-            let count = talk.of(false, kind).count();
+            let count = times(talk.of(false, kind).count());
             let is_foreign = explained.contains(*kind);
             let name = kind.name();
             if kind.is_named(&ERRORS) {
-                out.comment(&format!("{name}: came {count} times."));
+                out.comment(&format!("{name}: came {count}."));
                 out.line(&format!("[[error]]\nkind = \"refused\"\nwhen = {condition}"));
             } else if let Some((number, time)) =
                 pushed(talk, kind).filter(|_| !own_words(kind) && !is_foreign)
             {
-                out.comment(&format!("{name}: came {count} times, numbered, by itself."));
+                out.comment(&format!("{name}: came {count}, numbered, by itself."));
                 out.line(&format!("[push.{}]\nwhen = {condition}", free_name(&mut names, kind)));
                 out.text("number", &format!("json:{number}"));
                 if let Some(pointer) = time {
@@ -85,7 +85,7 @@ impl Session<'_> {
                 findings.push(format!("push        {name}"));
             } else {
                 let what = if is_foreign { "also of others, or older" } else { "the server's own" };
-                out.comment(&format!("{name}: came {count} times, {what}."));
+                out.comment(&format!("{name}: came {count}, {what}."));
                 out.line(&format!("[[ignore]]\nwhen = {condition}"));
             }
         }
