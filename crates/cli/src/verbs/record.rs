@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::mem;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -147,8 +148,9 @@ impl Record {
     fn welcome(&self, addresses: &[SocketAddr], path: &str, upstream: &Upstream) {
         let arrow = if locale::is_ascii() { "->" } else { "→" };
         let mut text = String::new();
-        for address in addresses {
-            text += &format!("throng record: http://{address}{path} {arrow} {}\n", upstream.origin());
+        for (number, address) in (1..).zip(addresses) {
+            let user = if addresses.len() > 1 { format!(", user {number}") } else { String::new() };
+            text += &format!("throng record{user}: http://{address}{path} {arrow} {}\n", upstream.origin());
         }
         let each = if addresses.len() > 1 { "Open them, one for each user" } else { "Open it" };
         // Even without a reader, the proxy goes on: the address may be known.
@@ -201,7 +203,8 @@ impl Record {
             self.make_way([path]);
             recordings.push((write_har(session, path)?, path));
         }
-        output::print("Passwords, cookies and tokens stand there; only you may read it.\n\n")?;
+        let them = if recordings.len() > 1 { "them" } else { "it" };
+        output::print(&format!("Passwords, cookies and tokens stand there; only you may read {them}.\n\n"))?;
         let (mut read, mut unread) = (Vec::new(), Vec::new());
         for (bytes, path) in recordings {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -321,12 +324,25 @@ impl Screen {
                 }
             }
         }
-        let used: Vec<&Session> = sessions.iter().filter(|session| !session.is_empty()).collect();
-        let lines: Vec<String> = used.iter().map(|session| summary(session)).collect();
+        let used = (1..).zip(sessions).filter(|(_, session)| !session.is_empty());
+        let lines: Vec<String> = used
+            .map(|(number, session)| match sessions.len() {
+                1 => summary(session),
+                _ => format!("user {number}: {}", summary(session)),
+            })
+            .collect();
         if lines != self.lines {
             self.clear();
-            self.lines = lines;
-            self.draw();
+            let before = mem::replace(&mut self.lines, lines);
+            match self.is_live {
+                true => self.draw(),
+                // What a file has already stays there.
+                false => {
+                    for line in self.lines.iter().filter(|line| !before.contains(line)) {
+                        stderr::line(line);
+                    }
+                }
+            }
         }
     }
 
@@ -348,19 +364,12 @@ impl Screen {
         }
     }
 
+    /// Draws the lines on a terminal.
     fn draw(&self) {
-        if self.lines.is_empty() {
-            return;
-        }
-        match self.is_live {
-            // One that is wider than the terminal would take two of its lines.
-            true => {
-                let lines: Vec<String> =
-                    self.lines.iter().map(|line| line.chars().take(LINE_COLUMNS_MAX).collect()).collect();
-                stderr::text(lines.join("\n"));
-            }
-            false => stderr::line(self.lines.join("\n")),
-        }
+        // One that is wider than the terminal would take two of its lines.
+        let lines: Vec<String> =
+            self.lines.iter().map(|line| line.chars().take(LINE_COLUMNS_MAX).collect()).collect();
+        stderr::text(lines.join("\n"));
     }
 }
 
