@@ -22,7 +22,9 @@ fn risky_probes_need_agreement() {
     let outcome = sheet(&server.url(), &[]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let rows = &outcome.json()["rows"];
-    for risky in ["message_max", "connections", "handshake_rate", "message_rate", "slow_reader"] {
+    for risky in
+        ["message_max", "connections", "handshake_rate", "message_rate", "slow_reader", "close_codes"]
+    {
         assert!(rows[risky]["not_tried"].is_string(), "made without --yes: {risky}: {outcome}");
     }
 }
@@ -44,7 +46,7 @@ fn malformed_frames_are_no_fin() {
         }
         p.hold();
     });
-    let outcome = sheet(&server.url(), &[]);
+    let outcome = sheet(&server.url(), &["--yes"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let close = found(&outcome.json(), "close_codes/close");
     assert_eq!(close, Some(json!("protocol_error")), "{outcome}");

@@ -18,8 +18,9 @@ use crate::support::target::Unavailable;
 use planted::{Kind, Proof, Row};
 
 /// All of them, in the order of the page.
-static KINDS: [&Kind; 14] = [
+static KINDS: [&Kind; 15] = [
     &ws::WS,
+    &ws::PHOENIX,
     &foreign::GORILLA,
     &foreign::WEBSOCKETS,
     &foreign::AIOHTTP,
@@ -70,7 +71,7 @@ fn prove_each<'a>(kinds: &[&'a Kind]) -> Vec<(&'a Kind, &'a Row, Result<Proof, U
 fn assert_found(kinds: &[&Kind]) {
     for (kind, row, proof) in prove_each(kinds) {
         match proof {
-            Ok(proof) => assert!(proof.holds(), "\n{}{}", proof.in_table(kind, row), proof.sheet),
+            Ok(proof) => assert!(proof.holds(), "\n{}{}", proof.in_table(kind, row), proof.outcome),
             Err(Unavailable(why)) => skip(kind.name, &why),
         }
     }
@@ -78,7 +79,7 @@ fn assert_found(kinds: &[&Kind]) {
 
 #[test]
 fn limits_of_ws_are_found() {
-    assert_found(&[&ws::WS]);
+    assert_found(&[&ws::WS, &ws::PHOENIX]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(super) static TLS: Kind = Kind {
 pub(super) static PROTOCOLS: Kind = Kind {
     name: "throng serve, its protocols",
     start: start_at_path,
-    usual: OF_SOCKETS,
+    usual: &[OF_SOCKETS],
     rows: &[
         row(
             "Phoenix Channels: an idle timeout of 2 s",

@@ -24,8 +24,8 @@ pub(super) const ANY: &str = "*";
 /// The truth of a row that cannot be filled.
 pub(super) const NOT_TRIED: &str = "not tried";
 
-/// Places that tell of a limit, and what they hold where there is none; sheets of some protocols lack some.
-const NO_LIMIT: &[Truth] = &[
+/// Places that tell of a limit in every WebSocket's sheet, and what they hold where there is none.
+pub(super) const OF_SOCKETS: &[Truth] = &[
     ("origin/foreign", "null"),
     ("origin/absent", "null"),
     ("idle/closed_after_s", "null"),
@@ -36,13 +36,15 @@ const NO_LIMIT: &[Truth] = &[
     ("connections/refusal", "null"),
     ("handshake_rate/refusal", "null"),
     ("message_rate/limit", "null"),
-    ("order/out_of_order", "0"),
-    ("resume_time/limit_s", "null"),
-    ("resume_messages/limit", "null"),
+    ("close_codes/ended_by", "null"),
 ];
-/// Places that every WebSocket's sheet has, and those of every echo server's.
-pub(super) const OF_SOCKETS: &[Truth] = NO_LIMIT.split_at(10).0;
-pub(super) const OF_ECHOES: &[Truth] = NO_LIMIT.split_at(11).0;
+/// Further places of an echo server, and of a server from which clients resume.
+const OF_ORDER: &[Truth] = &[("order/out_of_order", "0")];
+const OF_RESUMES: &[Truth] = &[("resume_time/limit_s", "null"), ("resume_messages/limit", "null")];
+/// Places in every echo server's sheet.
+pub(super) const OF_ECHOES: &[&[Truth]] = &[OF_SOCKETS, OF_ORDER];
+/// All places that tell of a limit; sheets of some protocols lack some.
+const NO_LIMIT: &[&[Truth]] = &[OF_SOCKETS, OF_ORDER, OF_RESUMES];
 
 /// Servers of one kind.
 pub(super) struct Kind {
@@ -50,7 +52,7 @@ pub(super) struct Kind {
     /// Starts one with the arguments of a row.
     pub(super) start: fn(&[&str]) -> Result<Running, Unavailable>,
     /// The truth of each without its limits.
-    pub(super) usual: &'static [Truth],
+    pub(super) usual: &'static [&'static [Truth]],
     pub(super) rows: &'static [Row],
 }
 
@@ -120,13 +122,16 @@ impl Kind {
     fn attempt(&self, row: &Row) -> Result<Proof, Unavailable> {
         let server = (self.start)(row.arguments)?;
         let outcome = sheet(&server.url, &[&["--yes"][..], row.flags].concat());
-        assert_eq!(outcome.code, Some(0), "{}: {}: {outcome}", self.name, row.planted);
-        let sheet = outcome.json();
         let mut lines: Vec<Line> = Vec::new();
+        if outcome.code != Some(0) {
+            return Ok(Proof { lines, outcome });
+        }
+        let sheet = outcome.json();
+        let planted = [row.truth];
         for (reason, truths) in
-            [(Reason::Planted, row.truth), (Reason::Usual, self.usual), (Reason::NoLimit, NO_LIMIT)]
+            [(Reason::Planted, planted.as_slice()), (Reason::Usual, self.usual), (Reason::NoLimit, NO_LIMIT)]
         {
-            for &(place, truth) in truths {
+            for &(place, truth) in truths.iter().copied().flatten() {
                 // The first reason is the nearest.
                 if !lines.iter().any(|line| line.place == place) {
                     let (row, _) = place.split_once('/').expect("a row and a key");
@@ -135,7 +140,7 @@ impl Kind {
                 }
             }
         }
-        Ok(Proof { lines, sheet })
+        Ok(Proof { lines, outcome })
     }
 }
 
@@ -195,21 +200,25 @@ impl Line {
     }
 }
 
-/// Places of a sheet beside the truth.
+/// Places of a sheet beside the truth; none, if the probe ended without a sheet.
 pub(super) struct Proof {
     lines: Vec<Line>,
-    pub(super) sheet: Value,
+    pub(super) outcome: Outcome,
 }
 
 impl Proof {
     pub(super) fn holds(&self) -> bool {
-        self.lines.iter().all(Line::holds)
+        !self.lines.is_empty() && self.lines.iter().all(Line::holds)
     }
 
     /// A row for each limit that was planted, each that is false, and one for all others.
     pub(super) fn in_table(&self, kind: &Kind, row: &Row) -> String {
         let mut text = String::new();
         let (mut name, mut planted) = (kind.name, row.planted);
+        if self.lines.is_empty() {
+            let code = self.outcome.code;
+            return format!("| {name} | {planted} | exit code | 0 | {code:?} |  | {} |\n", mark(false));
+        }
         let is_planted = |line: &&Line| line.reason == Reason::Planted && line.truth != ANY;
         let others = || self.lines.iter().filter(|line| line.reason != Reason::Planted);
         for line in self.lines.iter().filter(is_planted).chain(others().filter(|line| !line.holds())) {

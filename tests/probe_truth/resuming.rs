@@ -16,13 +16,13 @@ const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
 pub(super) static SOCKETIO: Kind = Kind {
     name: "Socket.IO (Node.js)",
     start: start_socketio,
-    usual: &[
+    usual: &[&[
         ("message_max/accepted_bytes", "1000000"),
         ("message_max/refused_bytes", "1000000"),
         ("message_max/refusal", "1009"),
         ("ping_interval/kind", "\"message\""),
         ("ping_interval/announced_s", "5"),
-    ],
+    ]],
     rows: &[
         row(
             "messages of 1 MB, a heartbeat each 5 s, and sessions of 3 s",

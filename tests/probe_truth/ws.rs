@@ -1,21 +1,52 @@
-//! Echo servers of the ws package: tests/servers/limits/server.js.
+//! Servers of the ws package in tests/servers/limits: echoes, and a socket of Phoenix's.
 
-use super::planted::{ANY, Kind, Row, Running, Truth, row};
+use super::planted::{ANY, Kind, OF_SOCKETS, Row, Running, Truth, row};
 use crate::support::free_address;
 use crate::support::node::Scripts;
 use crate::support::target::Unavailable;
 
-pub(super) static WS: Kind = Kind { name: "ws (Node.js)", start, usual: &USUAL, rows: &ROWS };
+pub(super) static WS: Kind = Kind {
+    name: "ws (Node.js)",
+    start: |limits| start("server.js", "/", limits[0]),
+    usual: &[&USUAL],
+    rows: &ROWS,
+};
 
-fn start(limits: &[&str]) -> Result<Running, Unavailable> {
+/// Limits as an endpoint of Phoenix's and Cowboy set them.
+pub(super) static PHOENIX: Kind = Kind {
+    name: "a socket of Phoenix's (Node.js)",
+    start: |limits| start("phoenix.js", "/socket/websocket", limits[0]),
+    usual: &[OF_SOCKETS],
+    rows: &[
+        row(
+            "an idle timeout of 2 s, frames of 50,000 bytes, an origin",
+            &[r#"{"timeout":2000,"frame":50000,"origin":"http://app.example"}"#],
+            &[
+                ("protocol/name", "\"Phoenix Channels\""),
+                ("idle/closed_after_s", "2"),
+                ("idle/closing/code", "1000"),
+                ("idle_with_pings/kept_open", "true"),
+                ("closed_by/by", "\"server\""),
+                ("message_max/accepted_bytes", "50000"),
+                ("message_max/refused_bytes", "50000"),
+                ("message_max/refusal", "1009"),
+                ("origin/foreign", "403"),
+                ("origin/absent", "null"),
+            ],
+        ),
+        row("no limit", &["{}"], &[("protocol/name", "\"Phoenix Channels\"")]),
+    ],
+};
+
+fn start(script: &str, path: &str, limits: &str) -> Result<Running, Unavailable> {
     let scripts = Scripts::install_in("tests/servers", "limits")?;
     let address = free_address();
-    let server = scripts.start("server.js", &[&address.port().to_string(), limits[0]]).listening_at(address);
-    Ok(Running::new(format!("ws://{address}/"), server))
+    let server = scripts.start(script, &[&address.port().to_string(), limits]).listening_at(address);
+    Ok(Running::new(format!("ws://{address}{path}"), server))
 }
 
 /// The truth of such a server without any limit; a server's own truth comes on top.
-static USUAL: [Truth; 21] = [
+static USUAL: [Truth; 22] = [
     ("subprotocols/any", "true"),
     ("compression/deflate", "false"),
     ("http2/spoken", "false"),
@@ -25,6 +56,7 @@ static USUAL: [Truth; 21] = [
     ("close_codes/bad_utf8", "1007"),
     ("close_codes/reserved_bit", "1002"),
     ("close_codes/unmasked", "1002"),
+    ("close_codes/ended_by", "null"),
     ("message_max/refused_bytes", "null"),
     ("frames/messages_per_frame_max", "1"),
     ("frames/frames_of_large", "1"),
@@ -39,7 +71,7 @@ static USUAL: [Truth; 21] = [
     ("ping_interval/kind", "null"),
 ];
 
-static ROWS: [Row; 15] = [
+static ROWS: [Row; 16] = [
     row("no limit", &["{}"], &[("slow_reader/behavior", "\"buffers\"")]),
     row(
         "messages of 64 KiB, compression",
@@ -174,6 +206,16 @@ static ROWS: [Row; 15] = [
             ("order/out_of_order", "50"),
             ("slow_reader/behavior", "\"closed\""),
             ("slow_reader/closing/code", "1013"),
+        ],
+    ),
+    row(
+        "a process that ends with the first broken frame",
+        &[r#"{"fragile":true}"#],
+        &[
+            ("close_codes/ended_by", "\"bad_utf8\""),
+            ("close_codes/bad_utf8", ANY),
+            ("close_codes/reserved_bit", ANY),
+            ("close_codes/unmasked", ANY),
         ],
     ),
 ];

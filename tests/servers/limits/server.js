@@ -7,6 +7,7 @@
 //   handshakes    of each second; more are answered 429
 //   burst         { max, by }: messages of each second on a connection; by: a close code, or "silence" or "message"
 //   mute          answers nothing
+//   fragile       handles no errors: a frame that breaks the protocol ends the process
 //   together      ms for which answers are collected, to go into one frame
 //   reorders      each second answer goes before the first
 //   unread        bytes that may wait for a client; more close it with 1013
@@ -17,7 +18,7 @@ import process from 'node:process'
 import { WebSocketServer } from 'ws'
 
 const [port, limits] = [Number(process.argv[2]), JSON.parse(process.argv[3])]
-const { origin, subprotocol, idle, pings, connections, handshakes, burst, together, reorders, unread, lossy, cookie, mute } = limits
+const { origin, subprotocol, idle, pings, connections, handshakes, burst, together, reorders, unread, lossy, cookie, mute, fragile } = limits
 const server = http.createServer((_, reply) => reply.end())
 const sockets = new WebSocketServer({
   noServer: true,
@@ -45,7 +46,7 @@ sockets.on('headers', (lines, { headers }) => {
 })
 
 const serve = (client) => {
-  client.on('error', () => {})
+  if (!fragile) client.on('error', () => {})
   if (connections?.by > 999 && sockets.clients.size > connections.max) return client.close(connections.by)
   let [timer, isAlive, begun, count, waiting] = [undefined, true, Date.now(), 0, []]
   const wait = () => {

@@ -37,14 +37,13 @@ use crate::verbs::probe::service::Service;
 /// Probes that wait, and put no load on the server meanwhile: they are made beside the others.
 static WAITING: [&Probe; 1] = [&idle::IDLE];
 /// The others, one after another, so that none meets the load of its neighbour.
-static BUSY: [&Probe; 18] = [
+static BUSY: [&Probe; 17] = [
     &handshake::PROTOCOL,
     &handshake::SUBPROTOCOLS,
     &handshake::COMPRESSION,
     &tls::TLS,
     &http2::HTTP2,
     &handshake::ORIGIN,
-    &messages::CLOSE_CODES,
     &messages::MESSAGE_MAX,
     &delivery::FRAMES,
     &delivery::ORDER,
@@ -58,9 +57,12 @@ static BUSY: [&Probe; 18] = [
     &capacity::MESSAGES,
     &slow_reader::SLOW_READER,
 ];
+/// Probes that may end the server: nothing is measured after them, or beside them.
+static LAST: [&Probe; 1] = [&messages::CLOSE_CODES];
 
 /// Rows by what stops a load test soonest.
-const MEANINGS: [&str; 19] = [
+const MEANINGS: [&str; 20] = [
+    "close_codes",
     "origin",
     "connections",
     "handshake_rate",
@@ -122,6 +124,7 @@ impl Sheet {
             let waiting = scope.spawn(|| rows_of(&WAITING));
             let mut rows = rows_of(&BUSY);
             rows.extend(waiting.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
+            rows.extend(rows_of(&LAST));
             rows
         });
         Ok(Sheet { rows })
@@ -149,7 +152,7 @@ impl Sheet {
 
 /// Asks whether to make the probes that could hurt; without a terminal, nobody agrees.
 fn agree(site: &Site) -> Result<bool, Failure> {
-    let risks: Vec<&str> = BUSY.iter().filter_map(|probe| probe.risk(site)).collect();
+    let risks: Vec<&str> = BUSY.iter().chain(&LAST).filter_map(|probe| probe.risk(site)).collect();
     if risks.is_empty() || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Ok(false);
     }

@@ -130,10 +130,11 @@ fn connections(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
                         // In the place of one of ours that was closed meanwhile, it says nothing of the limit.
                         is_paced |= site.open() > open;
                     }
-                    Err(again) => {
-                        refused(again)?;
-                        break Some(refusal);
-                    }
+                    Err(again) => match refused(again)? {
+                        // Without a connection there is no number of them to tell.
+                        lost @ Refusal::Lost(_) if held.sockets.is_empty() => return Err(lost.into()),
+                        _ => break Some(refusal),
+                    },
                 }
             }
         }
@@ -218,6 +219,9 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     site.pause(WINDOW)?;
     let waited = refused_at.elapsed();
     let (again, refused_again) = admit(tester, WINDOW / 2)?;
+    if accepted + again == 0 && matches!(refusal, Refusal::Lost(_)) {
+        return Err(refusal.into());
+    }
     let until_refused = refused_at.elapsed();
     let fills = again > 0 && (refused_again.is_none() || lets_in_soon(tester, waited / again as u32)?);
     let at_first = LetIn { connections: accepted, time };

@@ -172,6 +172,12 @@ fn idle(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
             break;
         }
     }
+    // What ended with the server has no timeout.
+    if quiet.closed.as_ref().is_some_and(|(_, closing)| closing.code.is_none())
+        && WebSocket::has_no_server(tester)
+    {
+        return Err(NotTried("the server ended meanwhile: it accepts no connections any more".to_owned()));
+    }
     Ok(vec![
         silence(&quiet, max),
         prolonged(&quiet, &pinging, between),

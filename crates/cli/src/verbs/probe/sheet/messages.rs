@@ -22,7 +22,8 @@ pub(super) static MESSAGE_MAX: Probe = Probe::of_websockets(
 pub(super) static CLOSE_CODES: Probe = Probe::of_websockets(
     &[Topic { key: "close_codes", name: "close codes", how: "closed, and broke three rules of RFC 6455" }],
     close_codes,
-);
+)
+.risking("close codes: breaks RFC 6455 three times; a server that handles no errors of its sockets ends");
 
 /// Bytes of the first message: of one that is refused at this size, the size is not the reason.
 pub(super) const SMALL_BYTES: u64 = 64;
@@ -135,6 +136,8 @@ fn attempt<'a>(
 
 /// Time for the reaction to a broken rule: an end that comes later may be that of an idle timeout.
 const REACTION_MAX: Duration = Duration::from_secs(1);
+/// Time for a process to end: it writes its last words behind the close frame.
+const DEATH_MAX: Duration = Duration::from_millis(300);
 
 /// Ways to end a connection: the key, the words, and what is sent. (A frame's first byte has FIN, RSV1 to
 /// RSV3 and the opcode.)
@@ -147,7 +150,7 @@ const ENDS: [(&str, &str, &[u8]); 3] = [
 fn close_codes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let closed = WebSocket::open(tester, &Offer::default())?.close(1000);
     let mut told = vec![format!("1000: {}", answered(&closed))];
-    let mut data = json!({ "close": closed.key() });
+    let mut data = json!({ "close": closed.key(), "ended_by": null });
     for (key, words, frame) in ENDS {
         let mut socket = WebSocket::open(tester, &Offer::default())?;
         let sent = socket.send(frame, ANSWER_MAX);
@@ -157,6 +160,14 @@ fn close_codes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         }
         told.push(format!("{words}: {}", closing.as_ref().map_or("ignored".to_owned(), answered)));
         data[key] = closing.map_or("ignored".into(), |closing| closing.key());
+        tester.site.pause(DEATH_MAX)?;
+        if WebSocket::has_no_server(tester) {
+            data["ended_by"] = key.into();
+            let text = format!("{}, and the server ended", told.join("; "));
+            let meaning =
+                format!("One frame ({words}) ends the server: have it handle errors of its sockets.");
+            return Ok(vec![Ok(Finding::new(text, data).limits(meaning))]);
+        }
     }
     Ok(vec![Ok(Finding::new(told.join("; "), data))])
 }

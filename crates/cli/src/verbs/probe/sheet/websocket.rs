@@ -275,6 +275,15 @@ impl<'a> WebSocket<'a> {
         Ok(socket)
     }
 
+    /// Returns whether nothing accepts connections any more, or a proxy says so (RFC 9110 §15.6.3).
+    pub(super) fn has_no_server(tester: &Tester<'_>) -> bool {
+        match WebSocket::open_once(tester, &Offer::default()) {
+            Err(Refusal::Lost(lost)) => lost == Lost::Refused,
+            Err(Refusal::Status(head)) => head.status == 502,
+            _ => false,
+        }
+    }
+
     /// Sends a text message.
     pub(super) fn say(&mut self, payload: &[u8]) -> Result<(), Closing> {
         self.send(&framed(Opcode::Text, payload), ANSWER_MAX)
