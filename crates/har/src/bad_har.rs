@@ -42,6 +42,11 @@ pub enum BadHar {
         "it has no WebSocket; open the network panel first, then load the page, and export with sensitive data"
     )]
     NoSocket,
+    /// It has event streams, whose messages no exporter writes, and no WebSocket.
+    #[error(
+        "it has no WebSocket, and event streams are not read; throng init --from sse writes a file for one"
+    )]
+    OnlyStreams,
     /// Its WebSockets have no messages.
     #[error(
         "its WebSocket has no messages: Firefox and Safari export none; use throng record URL, or Chrome with the network panel open before the page connects"

@@ -18,7 +18,7 @@ pub struct Recording {
     /// Requests before and beside the WebSocket, by time.
     pub(crate) exchanges: Vec<Exchange>,
     pub(crate) socket: Socket,
-    /// URLs of other WebSockets, without their queries.
+    /// URLs of other WebSockets, without their queries; of this one's other connections, with a word on that.
     pub(crate) others: Vec<String>,
     /// True if the file had more requests or messages than are read.
     pub(crate) is_cut: bool,
@@ -93,6 +93,7 @@ impl Recording {
     /// # Errors
     /// There is no WebSocket with messages.
     pub fn of(name: &str, entries: Vec<Entry>) -> Result<Recording, BadHar> {
+        let has_streams = entries.iter().any(Entry::is_event_stream);
         let (sockets, requests): (Vec<_>, Vec<_>) =
             (1..).zip(entries).partition(|(_, entry)| entry.is_socket());
         let exchanges = requests.into_iter().filter_map(|(number, entry)| exchange(number, entry));
@@ -105,13 +106,19 @@ impl Recording {
         let socket = sockets.next().filter(|socket| !socket.frames.is_empty());
         let Some(socket) = socket else {
             return Err(match (seen, binary) {
+                (0, _) if has_streams => BadHar::OnlyStreams,
                 (0, _) => BadHar::NoSocket,
                 (_, 0) => BadHar::NoMessages,
                 (_, binary) => BadHar::OnlyBinary(binary),
             });
         };
-        let others =
-            sockets.filter(|other| !other.frames.is_empty()).map(|other| shown(&other.url)).collect();
+        let url = shown(&socket.url);
+        // A page that is loaded again connects again.
+        let named = |other: Socket| match shown(&other.url) {
+            again if again == url => format!("{url}, connected another time"),
+            other => other,
+        };
+        let others = sockets.filter(|other| !other.frames.is_empty()).map(named).collect();
         Ok(Recording { name: name.to_owned(), exchanges, socket, others, is_cut: false })
     }
 }
@@ -132,6 +139,11 @@ impl Entry {
             || self.request.url.starts_with("ws:")
             || self.request.url.starts_with("wss:")
             || self.response.status == 101
+    }
+
+    /// Returns whether the answer is a stream of events.
+    fn is_event_stream(&self) -> bool {
+        self.response.content.mime_type.starts_with("text/event-stream")
     }
 }
 

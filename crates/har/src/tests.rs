@@ -90,6 +90,10 @@ fn broken_files_are_refused() {
     let entries = json!([null, {}, { "request": null, "response": null }]);
     let odd = json!({ "log": { "entries": entries } }).to_string().into_bytes();
     assert!(matches!(Recording::read("a", odd), Err(BadHar::NoSocket)));
+    let mut stream = none;
+    stream["log"]["entries"][0]["response"] = json!({ "content": { "mimeType": "text/event-stream" } });
+    let stream = stream.to_string().into_bytes();
+    assert!(matches!(Recording::read("a", stream), Err(BadHar::OnlyStreams)));
     let silent = recording("ws://a/", &[]).to_string().into_bytes();
     assert!(matches!(Recording::read("a", silent), Err(BadHar::NoMessages)));
     let mut binary = recording("ws://a/", &[">x", "<y"]);
