@@ -21,7 +21,7 @@ const server = http.createServer((request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(page);
     return;
   }
-  // Not of a chat, but of an example that wants to be looked into.
+  // Counts lines, to compare with those of a load.
   const users = new Set([...io.sockets.sockets.values()].map((socket) => socket.data.user));
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ users: users.size, lines }));
 });

@@ -18,7 +18,7 @@ const ROOM_BYTES_MAX: usize = 32;
 /// A session, as far as its messages are understood; nothing in it was typed into a login.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The name of what is spoken.
+    /// The protocol's name, as readers know it: `STOMP` where the file has `plain`.
     pub protocol: &'static str,
     /// True if a password was sent.
     pub is_logged_in: bool,

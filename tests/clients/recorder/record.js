@@ -1,4 +1,4 @@
-// Uses an app as two people do, in a Chromium, and writes what each of their network panels exports:
+// Uses an app as two users do, in a Chromium, and writes what each of their network panels exports:
 // `node record.js CHROMIUM SCENARIO ORIGIN[,ORIGIN] FILE FILE`; says `ok` at the end. The second origin is the second user's.
 
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const [origin, second = origin] = origins.split(',')
 const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets']
 const browser = await chromium.launch({ executablePath, args })
 try {
-  const people = await Promise.all(files.map(async (file, number) => {
+  const users = await Promise.all(files.map(async (file, number) => {
     const page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(120_000)
     page.on('pageerror', (error) => { throw error })
@@ -33,8 +33,8 @@ try {
     })
     return { page, file, number, recording: await record(page) }
   }))
-  await use(people, origin)
-  for (const { recording, file } of people) await recording.finish(file)
+  await use(users, origin)
+  for (const { recording, file } of users) await recording.finish(file)
 } finally {
   await browser.close()
 }

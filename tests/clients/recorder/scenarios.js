@@ -1,4 +1,4 @@
-// What people do in each app, in the words of its page.
+// What users do in each app, in the words of its page.
 
 import process from 'node:process'
 
@@ -12,8 +12,8 @@ document.querySelector('#say').onclick = () => { say(document.querySelector('#te
 </script>`
 
 /** Opens the page for everybody, one after the other. */
-async function open(people, origin, ready) {
-  for (const { page } of people) {
+async function open(users, origin, ready) {
+  for (const { page } of users) {
     await page.goto(`${origin}/page/`)
     await page.waitForFunction(ready)
   }
@@ -26,9 +26,9 @@ async function enter(page, url) {
 }
 
 /** People say lines in turn, through a field and a button. */
-async function talk(people, lines, [text, say] = ['#text', '#say']) {
+async function talk(users, lines, [text, say] = ['#text', '#say']) {
   for (const [number, line] of lines.entries()) {
-    const { page } = people[number % people.length]
+    const { page } = users[number % users.length]
     await page.fill(text, line)
     await page.click(say)
     await rest(300)
@@ -46,28 +46,28 @@ socket.onopen = () => socket.send(JSON.stringify({ type: 'join', match: 'match-1
 socket.onmessage = ({ data }) => { const message = JSON.parse(data); if (message.type === 'welcome') { player = message.player; ready = true } }
 document.onmousemove = ({ clientX, clientY }) => ready && socket.send(JSON.stringify({ type: 'move', player, n: ++n, x: clientX, y: clientY }))
 </script>`,
-    async use(people, origin) {
-      await open(people, origin, () => ready)
+    async use(users, origin) {
+      await open(users, origin, () => ready)
       for (let step = 1; step <= 6; step++) {
-        for (const { page, number } of people) await page.mouse.move(20 * step + number, 300 - 17 * step)
+        for (const { page, number } of users) await page.mouse.move(20 * step + number, 300 - 17 * step)
         await rest(100)
       }
     },
   },
   socketio: {
-    async use(people, origin) {
+    async use(users, origin) {
       const tokens = process.env.TOKENS.split(' ')
-      for (const { page, number } of people) await enter(page, `${origin}/#token=${tokens[number]}`)
-      await talk(people, LINES)
+      for (const { page, number } of users) await enter(page, `${origin}/#token=${tokens[number]}`)
+      await talk(users, LINES)
     },
   },
   tutorial: {
-    async use(people, origin) {
-      for (const { page } of people) {
+    async use(users, origin) {
+      for (const { page } of users) {
         await page.goto(`${origin}/`)
         await page.waitForFunction(() => socket.connected)
       }
-      await talk(people, LINES, ['#input', '#form button'])
+      await talk(users, LINES, ['#input', '#form button'])
     },
   },
   namespaces: {
@@ -78,9 +78,9 @@ const say = (text) => socket.emit('say', text, () => {})
 socket.on('said', heard)
 socket.on('connect', () => { ready = true })
 </script>`,
-    async use(people, origin) {
-      await open(people, origin, () => ready)
-      await talk(people, LINES)
+    async use(users, origin) {
+      await open(users, origin, () => ready)
+      await talk(users, LINES)
     },
   },
   signalr: {
@@ -92,9 +92,9 @@ const say = (text) => hub.send('Say', text)
 hub.on('said', heard)
 hub.start().then(() => { ready = true })
 </script>`,
-    async use(people, origin) {
-      await open(people, origin, () => ready)
-      await talk(people, LINES)
+    async use(users, origin) {
+      await open(users, origin, () => ready)
+      await talk(users, LINES)
     },
   },
   history: {
@@ -110,57 +110,57 @@ socket.onmessage = ({ data }) => {
   if (type === 'said') heard(text)
 }
 </script>`,
-    async use(people, origin) {
-      await open(people, origin, () => ready)
-      await talk(people, LINES)
+    async use(users, origin) {
+      await open(users, origin, () => ready)
+      await talk(users, LINES)
     },
   },
   fastapi: {
-    async use(people, origin) {
+    async use(users, origin) {
       const tokens = process.env.TOKENS.split(' ')
-      for (const { page, number } of people) {
+      for (const { page, number } of users) {
         await enter(page, `${origin}/#token=${tokens[number]}`)
         await page.fill('#user', 'ada')
         await page.fill('#key', process.env.API_KEY)
       }
-      await talk(people, LINES)
+      await talk(users, LINES)
     },
   },
   phoenix: {
-    async use(people, origin) {
-      await login(people, `${origin}/index.html`)
-      for (const { page } of people) await page.waitForSelector('#say:enabled')
-      await talk(people, LINES)
+    async use(users, origin) {
+      await login(users, `${origin}/index.html`)
+      for (const { page } of users) await page.waitForSelector('#say:enabled')
+      await talk(users, LINES)
     },
   },
   rails: {
-    async use(people, origin) {
-      await login(people, `${origin}/session/new`)
-      await cable(people, { channel: 'ChatChannel', room: 1 })
+    async use(users, origin) {
+      await login(users, `${origin}/session/new`)
+      await cable(users, { channel: 'ChatChannel', room: 1 })
     },
   },
   login: {
-    async use(people, origin) {
-      await login(people, `${origin}/login`)
-      for (const { page } of people) {
+    async use(users, origin) {
+      await login(users, `${origin}/login`)
+      for (const { page } of users) {
         await page.evaluate(() => new Promise((connected) => {
           const ticket = document.querySelector('meta[name=chat-ticket]').content
           window.socket = Object.assign(new WebSocket(`ws://${location.host}/socket?ticket=${ticket}`), { onopen: connected })
         }))
       }
       for (const [number, say] of LINES.entries()) {
-        await people[number % people.length].page.evaluate((say) => socket.send(JSON.stringify({ say })), say)
+        await users[number % users.length].page.evaluate((say) => socket.send(JSON.stringify({ say })), say)
         await rest(300)
-        await people[0].page.evaluate((ask) => socket.send(JSON.stringify({ ask })), `is it ${number}`)
+        await users[0].page.evaluate((ask) => socket.send(JSON.stringify({ ask })), `is it ${number}`)
         await rest(100)
       }
     },
   },
   django: {
-    async use(people, origin) {
-      await login(people, `${origin}/accounts/login/?next=/chat/room-1/`, ['[name=username]', '[name=password]'])
+    async use(users, origin) {
+      await login(users, `${origin}/accounts/login/?next=/chat/room-1/`, ['[name=username]', '[name=password]'])
       for (const [number, line] of LINES.entries()) {
-        const { page } = people[number % people.length]
+        const { page } = users[number % users.length]
         await page.fill('#chat-message-input', line)
         await page.press('#chat-message-input', 'Enter')
         await rest(300)
@@ -168,8 +168,8 @@ socket.onmessage = ({ data }) => {
     },
   },
   liveview: {
-    async use(people, origin) {
-      for (const { page } of people) {
+    async use(users, origin) {
+      for (const { page } of users) {
         await page.goto(`${origin}/counter`)
         await page.addScriptTag({ path: 'node_modules/phoenix/priv/static/phoenix.js' })
         // As phoenix_live_view's client does: js/live_socket.js and js/view.js.
@@ -184,7 +184,7 @@ socket.onmessage = ({ data }) => {
         }))
       }
       for (let click = 0; click < 6; click++) {
-        await people[click % people.length].page.evaluate(() => void channel.push('event', { type: 'click', event: 'inc', value: {} }))
+        await users[click % users.length].page.evaluate(() => void channel.push('event', { type: 'click', event: 'inc', value: {} }))
         await rest(200)
       }
     },
@@ -198,34 +198,34 @@ window.say = (text) => run('mutation Say($room: String!, $text: String!) { say(r
 run('subscription Said($room: String!) { said(room: $room) { id text } }', { room: 'room-1' }, ({ data }) => heard(data.said.text))
 client.on('connected', () => { window.ready = true })
 </script>`,
-    async use(people, origin) {
-      await open(people, origin, () => window.ready)
-      await talk(people, LINES)
+    async use(users, origin) {
+      await open(users, origin, () => window.ready)
+      await talk(users, LINES)
     },
   },
   turbo: {
-    async use(people, origin) {
-      await login(people, `${origin}/session/new`)
-      await cable(people, 'turbo-cable-stream-source')
+    async use(users, origin) {
+      await login(users, `${origin}/session/new`)
+      await cable(users, 'turbo-cable-stream-source')
     },
   },
 }
 
 /** Types names and passwords into the app's own form. */
-async function login(people, url, [name, password] = ['[name=name]', '[name=password]']) {
-  const users = process.env.USERS.split(' ').map((user) => user.split(':'))
-  for (const { page, number } of people) {
+async function login(users, url, [name, password] = ['[name=name]', '[name=password]']) {
+  const names = process.env.USERS.split(' ').map((user) => user.split(':'))
+  for (const { page, number } of users) {
     await page.goto(url)
-    await page.fill(name, users[number][0])
-    await page.fill(password, users[number][1])
+    await page.fill(name, names[number][0])
+    await page.fill(password, names[number][1])
     await page.click('[type=submit], form button')
     await page.waitForLoadState()
   }
 }
 
 /** Subscribes in the page with Rails' own client, to a channel or to the stream that an element of the page names. */
-async function cable(people, channel) {
-  for (const { page } of people) {
+async function cable(users, channel) {
+  for (const { page } of users) {
     await page.addScriptTag({ path: 'node_modules/@rails/actioncable/app/assets/javascripts/actioncable.js' })
     await page.evaluate((channel) => new Promise((connected) => {
       const source = typeof channel === 'string' && document.querySelector(channel)
@@ -235,7 +235,7 @@ async function cable(people, channel) {
     }), channel)
   }
   for (const [number, body] of LINES.entries()) {
-    await people[number % people.length].page.evaluate((body) => window.subscription.perform('speak', { body }), body)
+    await users[number % users.length].page.evaluate((body) => window.subscription.perform('speak', { body }), body)
     await rest(300)
   }
 }

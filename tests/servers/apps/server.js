@@ -1,5 +1,5 @@
-// Servers of protocols that examples/apps has files for: `node server.js MODE PORT`. GET / tells how many messages were said, and
-// how many copies were sent, or what a mode counts besides.
+// Servers for files in examples/apps, and for apps that are recorded: `node server.js MODE PORT`. GET / tells how many
+// messages were said, and how many copies were sent, or what a mode counts besides.
 import http from 'node:http'
 import process from 'node:process'
 import { graphql } from './graphql.js'

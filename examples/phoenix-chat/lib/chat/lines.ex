@@ -1,5 +1,5 @@
 defmodule Chat.Lines do
-  @moduledoc "How many lines were said: not of a chat, but of an example that wants to be looked into."
+  @moduledoc "Counts lines, to compare with those of a load."
 
   use Agent
 
