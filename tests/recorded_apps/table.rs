@@ -34,8 +34,8 @@ pub(super) struct Case {
     pub(super) receivers: fn(u64) -> u64,
     /// The path at which the server tells what it has counted.
     pub(super) counts_at: &'static str,
-    /// The key of its messages there; if it is empty, all numbers are added up.
-    pub(super) counted: &'static str,
+    /// The key of its messages there; `None`: all numbers are added up.
+    pub(super) counted: Option<&'static str>,
     /// The key of the copies that it has sent, if it counts them.
     pub(super) copied: Option<&'static str>,
     /// Messages of each client that the server counts besides.
@@ -60,7 +60,7 @@ pub(super) const GAME: Case = Case {
     flags: &[],
     receivers: |clients| clients - 1,
     counts_at: "/",
-    counted: "said",
+    counted: Some("said"),
     copied: Some("sent"),
     greetings: 0,
 };
@@ -73,7 +73,7 @@ pub(super) const SOCKETIO: Case = Case {
     flags: &ROOM,
     receivers: |_| 9,
     counts_at: "/seen",
-    counted: "lines",
+    counted: Some("lines"),
     copied: None,
     greetings: 0,
 };
@@ -86,7 +86,7 @@ pub(super) const LOGIN: Case = Case {
     flags: &[],
     receivers: |clients| clients,
     counts_at: "/seen",
-    counted: "lines",
+    counted: Some("lines"),
     copied: None,
     greetings: 0,
 };
@@ -99,7 +99,7 @@ const RAILS: Case = Case {
     flags: &ROOM,
     receivers: |_| 10,
     counts_at: "/lines",
-    counted: "",
+    counted: None,
     copied: None,
     greetings: 0,
 };
@@ -114,7 +114,7 @@ const PHOENIX: Case = Case {
     flags: &ROOM,
     receivers: |_| 9,
     counts_at: "/api/lines",
-    counted: "lines",
+    counted: Some("lines"),
     copied: None,
     greetings: 0,
 };
@@ -134,7 +134,7 @@ const DJANGO: Case = Case {
     scenario: "django",
     settings: || users("django-chat"),
     counts_at: "/lines/",
-    counted: "",
+    counted: None,
     ..RAILS
 };
 
@@ -146,7 +146,7 @@ const FASTAPI: Case = Case {
     flags: &[],
     receivers: |clients| clients,
     counts_at: "/told",
-    counted: "",
+    counted: None,
     copied: None,
     greetings: 0,
 };
@@ -157,7 +157,7 @@ const TUTORIAL: Case = Case {
     scenario: "tutorial",
     receivers: |clients| clients,
     counts_at: "/said",
-    counted: "said",
+    counted: Some("said"),
     copied: None,
     ..GAME
 };
