@@ -1,5 +1,6 @@
 //! `throng probe URL`: what its sheet leaves out, and how it ends. What it finds is in `probe_truth`.
 
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use serde_json::json;
 use crate::probe_truth::planted::{found, sheet};
 use crate::support::hostile::{HostileServer, Peer};
 use crate::support::process::Process;
-use crate::support::throng::{Server, run, throng};
+use crate::support::skip;
+use crate::support::throng::{Outcome, Server, run, throng};
 use crate::support::websocket;
 
 /// A sheet without risky probes, on a busy machine.
@@ -26,6 +28,34 @@ fn risky_probes_need_agreement() {
         ["message_max", "connections", "handshake_rate", "message_rate", "slow_reader", "close_codes"]
     {
         assert!(rows[risky]["not_tried"].is_string(), "made without --yes: {risky}: {outcome}");
+    }
+}
+
+/// Makes a sheet on a terminal, where the user types this answer.
+fn on_terminal(server: &Server, answer: &str) -> Outcome {
+    let probe = throng([]);
+    let line = format!(
+        "'{}' probe ws://{}/ws --idle 1s --max 5 --max-message 2KiB",
+        probe.get_program().to_str().unwrap(),
+        server.address
+    );
+    let typed = r#"printf '%s\n' "$1" | script --quiet --return --command "$2" /dev/null"#;
+    run(Command::new("sh").args(["-c", typed, "sh", answer, &line]), SHEET_MAX)
+}
+
+#[test]
+fn terminals_ask_before_risky_probes() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return skip("the question before risky probes", "script(1) is not here");
+    }
+    let server = Server::start(&[]);
+    for (answer, is_made) in [("y", true), ("n", false), ("", false)] {
+        let outcome = on_terminal(&server, answer);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let shows = |start: &str| outcome.stdout.lines().any(|line| line.starts_with(start));
+        assert!(shows("  connections: "), "asks for each risk: {outcome}");
+        assert!(!shows("  resumption: "), "nothing resumes here: {outcome}");
+        assert_eq!(shows("connections "), is_made, "{answer:?}: {outcome}");
     }
 }
 

@@ -14,9 +14,8 @@ use wire::ws::frame::Opcode;
 use wire::{Config, Resumption};
 
 use super::bisection::Bisection;
-use super::probe::{Needs, Probe};
+use super::probe::{NO_SESSION, Needs, Probe};
 use super::row::{Finding, NotTried, Outcome, Topic, seconds};
-use super::sessions::begins_anew;
 use super::site::{Site, Tester};
 use super::subscriber::Subscriber;
 use super::websocket::{ANSWER_MAX, framed};
@@ -129,9 +128,7 @@ fn ladder(max: Duration, clients: usize) -> Vec<Duration> {
 
 fn horizon(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let site = tester.site;
-    let Some(service) = site.service.filter(|service| service.resumes()) else {
-        return Err(begins_anew());
-    };
+    let service = site.service.ok_or_else(|| NotTried(NO_SESSION.to_owned()))?;
     let bad = |bad: load::BadClientSpec| NotTried(bad.to_string());
     let mut client_spec = site.plan.client_spec.clone();
     let settings = &mut client_spec.of_dialect.settings;

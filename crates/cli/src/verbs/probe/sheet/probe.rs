@@ -17,9 +17,12 @@ pub(super) enum Needs {
     WebSocket,
     /// One that sends messages back to their sender.
     Echo,
-    /// A WebSocket or an event stream that lets clients in.
+    /// A WebSocket or an event stream that lets clients in, and lets them resume.
     Session,
 }
+
+/// The reason for an empty row where nothing can be resumed.
+pub(super) const NO_SESSION: &str = "no session that lets clients in was found";
 
 /// One probe.
 pub(super) struct Probe {
@@ -60,7 +63,12 @@ impl Probe {
         match self.needs {
             Needs::Server => None,
             Needs::Tls => site.plan.tls.is_none().then_some("the URL has no TLS"),
-            Needs::Session => site.service.is_none().then_some("no session that lets clients in was found"),
+            Needs::Session => match site.service {
+                None => Some(NO_SESSION),
+                Some(service) => {
+                    (!service.resumes()).then_some("clients of this protocol begin anew after a disconnect")
+                }
+            },
             Needs::WebSocket | Needs::Echo if !site.service.is_some_and(Service::is_websocket) => {
                 Some("no WebSocket that lets clients in was found")
             }

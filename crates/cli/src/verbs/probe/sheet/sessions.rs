@@ -40,19 +40,9 @@ const BALANCERS: [&str; 9] = [
     "ROUTEID",
 ];
 
-/// The reason for no resumption where sessions end with their connections.
-pub(super) fn begins_anew() -> NotTried {
-    NotTried("clients of this protocol begin anew after a disconnect".to_owned())
-}
-
 fn resume(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     if !matches!(tester.site.service, Some(Service::SocketIo(_))) {
-        return Err(match tester.site.service {
-            Some(service) if service.resumes() => {
-                NotTried("servers of this protocol do not announce it".to_owned())
-            }
-            _ => begins_anew(),
-        });
+        return Err(NotTried("servers of this protocol do not announce it".to_owned()));
     }
     let mut socket = WebSocket::open(tester, &Offer::default())?;
     let until = Instant::now() + ANSWER_MAX;
