@@ -213,7 +213,7 @@ impl Init {
             (from, count) if count == from.len() && count <= recorded::SESSIONS_MAX => {
                 return recorded::write(&self.file, &recordings, &self.check);
             }
-            _ => return Err(Failure::usage("--from", "say one protocol, or one or two HARs")),
+            _ => return Err(Failure::usage("--from", "expected one protocol, or one or two HARs")),
         };
         self.check.refuse()?;
         let name = self.file.display().to_string();

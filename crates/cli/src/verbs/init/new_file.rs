@@ -31,7 +31,7 @@ fn open_new<'a>(path: &'a Path, options: &OpenOptions) -> Result<NewFile<'a>, Fa
         Ok(file) => Ok(NewFile { path, file }),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let problem = format!(
-                "{} exists already, and stays as it is: remove it, or name another file or folder",
+                "{} exists already, and stays as it is: remove it, or name a file in another folder",
                 path.display()
             );
             Err(Failure::usage("FILE", problem))
