@@ -23,6 +23,9 @@ const WITHIN_BYTES_MIN: usize = 4;
 const AT_ONCE_S: f64 = 0.3;
 /// Names of messages that keep a connection alive.
 const BEATS: [&str; 6] = ["ping", "pong", "heartbeat", "alive", "keepalive", "beat"];
+/// The name of an answer to one of these, and the number of messages before it among which that may be.
+const PONG: &str = "pong";
+const LATE_MAX: usize = 20;
 /// Names of questions and of answers to the one who asked.
 const ANSWERS: [&str; 9] =
     ["answer", "reply", "result", "response", "echo", "ask", "get", "query", "request"];
@@ -196,12 +199,23 @@ impl Talk {
         (is_beat && !gaps.is_empty()).then_some(Purpose::Heartbeat { every_s: mean })
     }
 
-    /// The kind of the server's messages that this one follows at once, each time.
+    /// The kind of the server's messages that this one follows at once, each time; a pong may come late, and
+    /// behind others.
     fn answer(&self, kind: &Kind) -> Option<Purpose> {
-        let before = |at: usize| self.messages[..at].last().filter(|message| !message.turn.is_sent);
+        let is_pong = kind.is_named(&[PONG]);
+        let before = |at: usize| {
+            let mut before = self.messages[..at].iter().rev();
+            match is_pong {
+                true => before
+                    .take(LATE_MAX)
+                    .find(|message| !message.turn.is_sent && message.kind.is_named(&BEATS)),
+                false => before.next().filter(|message| !message.turn.is_sent),
+            }
+        };
         let mut asked: Vec<&Kind> = Vec::new();
         for (at, message) in self.of(true, kind) {
-            let question = before(at).filter(|before| message.turn.at_s - before.turn.at_s < AT_ONCE_S)?;
+            let is_soon = |before: &&Message| is_pong || message.turn.at_s - before.turn.at_s < AT_ONCE_S;
+            let question = before(at).filter(is_soon)?;
             asked.push(&question.kind);
         }
         let to = *asked.first()?;
@@ -211,6 +225,15 @@ impl Talk {
         // People answer sometimes, programs each time; the recording may end before the last answer.
         (is_same && questions <= asked.len() + 1 && (is_named || asked.len() > 2) && !kind.is_joining())
             .then(|| Purpose::Answer { to: to.clone() })
+    }
+
+    /// The newest answer of this kind that stands right behind its question.
+    pub(crate) fn newest_answer(&self, kind: &Kind, to: &Kind) -> Option<usize> {
+        let is_behind = |&at: &usize| {
+            let before = at.checked_sub(1).map(|before| &self.messages[before]);
+            before.is_some_and(|before| !before.turn.is_sent && before.kind == *to)
+        };
+        self.of(true, kind).map(|(at, _)| at).rev().find(is_behind)
     }
 
     /// Returns whether people talk by it, as with `message.create`: what is joined stands under no such key.

@@ -328,14 +328,37 @@ impl<'a> Trace<'a> {
             let is_usable = at < before && exchange.status < 400;
             is_usable.then(|| place(exchange, key, value)).flatten().map(|place| (at, place))
         })?;
+        Some(self.keep_answer(at, value, &name, place))
+    }
+
+    /// The placeholder of a number that is the user's own, if an answer before this time had it under such a name: by
+    /// itself, it would be too short to be told from others.
+    pub(crate) fn own_number(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
+        let known = self.known.iter().find(|known| known.value == value && known.from_s < before_s);
+        if known.is_some() || self.is_full() {
+            return known.map(|known| known.placeholder.clone());
+        }
+        let before = self.recording.exchanges.partition_point(|exchange| exchange.at_s < before_s);
+        let newest = self.answers.with(value).iter().copied().filter(|&at| at < before).rev();
+        let (at, leaf) = newest.take(SEARCHES_MAX).find_map(|at| {
+            let exchange = &self.recording.exchanges[at];
+            let leaves = json::leaves(exchange.answer.as_deref()?).filter(|_| exchange.status < 400)?;
+            let is_it = |leaf: &Leaf| leaf.value == value && is_same_name(key, &leaf.key);
+            Some((at, leaves.into_iter().find(is_it)?))
+        })?;
+        Some(self.keep_answer(at, value, &leaf.key, format!("json:{}", leaf.pointer)))
+    }
+
+    /// Keeps the value at this place of an answer, and returns what stands for it.
+    fn keep_answer(&mut self, at: usize, value: &str, key: &str, place: String) -> String {
         let name = self.forget_later(value).unwrap_or_else(|| {
-            free(&identifier(&name), |name| RESERVED.contains(&name) || self.is_known(name))
+            free(&identifier(key), |name| RESERVED.contains(&name) || self.is_known(name))
         });
         let placeholder = format!("{{{name}}}");
         let from_s = self.recording.exchanges[at].at_s;
         self.known.push(Known { value: value.to_owned(), placeholder: placeholder.clone(), from_s });
         self.needed.entry(at).or_default().push(Kept { name, place });
-        Some(placeholder)
+        placeholder
     }
 
     /// Keeps a value of a later answer no more, and returns its name: an earlier answer had it, too.
@@ -466,6 +489,16 @@ pub(crate) fn is_random(value: &str) -> bool {
 /// Returns whether a key is one of a person's name.
 pub(crate) fn is_of_person(key: &str) -> bool {
     TYPED.iter().any(|(typed, _)| key.eq_ignore_ascii_case(typed))
+}
+
+/// Returns whether a key names something by its number, as `userId` does.
+pub(crate) fn is_of_id(key: &str) -> bool {
+    key.to_lowercase().ends_with("id")
+}
+
+/// Returns whether two keys may name the same number: what is `id` in one place is `userId` in another.
+fn is_same_name(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other) || is_of_id(one) && is_of_id(other)
 }
 
 /// A name of a file's value: lower-case letters, digits and `_`.

@@ -7,7 +7,7 @@ use crate::credentials::{is_argument, is_of_login, is_typed_secret, key_of_argum
 use crate::json::{Leaf, in_string, replaced};
 use crate::kind::{Kind, Message, leaves_of};
 use crate::talk::{Said, Talk};
-use crate::trace::{Trace, is_of_person, is_random, plain};
+use crate::trace::{Trace, identifier, is_of_id, is_of_person, is_random, plain};
 
 /// Keys of what names a room, in messages, parameters and paths.
 const ROOMS: [&str; 17] = [
@@ -148,9 +148,10 @@ impl Writing<'_, '_> {
             return found;
         }
         if leaf.is_number() {
-            let is_secret = is_typed_secret(&leaf.key);
-            return if is_secret {
+            return if is_typed_secret(&leaf.key) {
                 Some(self.trace.column(&leaf.key, &leaf.value))
+            } else if self.is_own_number(message, leaf) {
+                self.own_number(leaf, message.turn.at_s)
             } else {
                 self.series(&message.kind, leaf)
             };
@@ -233,6 +234,34 @@ impl Writing<'_, '_> {
                 Some(_) => self.replies.contains(&number),
                 None => message.kind.condition(&self.talk.kinds(false)).is_some(),
             }
+    }
+
+    /// Returns whether each user says the same number here each time, and the other one another.
+    fn is_own_number(&self, message: &Message, leaf: &Leaf) -> bool {
+        let Some(other) = self.other else { return false };
+        let values = |talk: &Talk| -> Vec<String> {
+            let leaves = talk.of(true, &message.kind).flat_map(|(_, message)| &message.leaves);
+            leaves.filter(|other| other.pointer == leaf.pointer).map(|other| other.value.clone()).collect()
+        };
+        // Once or twice, a number may differ by chance.
+        let is_one = |values: &[String]| {
+            (values.len() >= SERIES_MIN || is_of_id(&leaf.key))
+                && values.windows(2).all(|pair| pair[0] == pair[1])
+        };
+        let (own, theirs) = (values(self.talk), values(other));
+        is_one(&own) && is_one(&theirs) && !theirs.is_empty() && own.first() != theirs.first()
+    }
+
+    /// A number of the user's own: an answer's, or else the recorded one with a remark.
+    fn own_number(&mut self, leaf: &Leaf, at_s: f64) -> Option<String> {
+        let found = self.trace.own_number(&leaf.key, &leaf.value, at_s);
+        if found.is_none() {
+            let (key, column) = (&leaf.key, identifier(&leaf.key));
+            self.notes.insert(format!(
+                "{key} differs between the users, and no answer has it: give it a column, and write {{person.{column}}}"
+            ));
+        }
+        found
     }
 
     /// Numbers that count, and numbers that vary.

@@ -1,0 +1,57 @@
+//! Numbers that are a user's own, and pongs of a busy page.
+
+use serde_json::json;
+
+use super::{NO_BODY, recording, table, with_request};
+use crate::{Recording, draft};
+
+/// A session of the user with this number, which an answer at `path` told before the WebSocket.
+fn session(id: u16, path: Option<&str>) -> Recording {
+    let say = |text: &str| format!(">{}", json!({ "type": "say", "userId": id, "text": text }));
+    let said = |text: &str| format!("<{}", json!({ "type": "said", "text": text }));
+    let texts = [say("good morning"), said("good morning"), say("good evening"), said("good evening")];
+    let mut har = recording("ws://a/", &texts.each_ref().map(String::as_str));
+    if let Some(path) = path {
+        har = with_request(har, 39, ("GET", path), NO_BODY, &json!({ "id": id, "posts": 7 }));
+    }
+    Recording::read("a.har", har.to_string().into_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn own_numbers_are_kept_of_answers() {
+    for (path, user) in [(Some("http://a/api/me"), "{id_2}"), (None, "100")] {
+        let toml = draft(&[session(100, path), session(101, path)], "users.csv").toml;
+        let table: toml::Table = toml.parse().unwrap();
+        let send = table["broadcast"]["send"].as_str().unwrap();
+        assert!(send.contains(&format!("\"userId\":{user}")), "{toml}");
+        let login = table.get("login").map(|login| &login[0]);
+        assert_eq!(login.and_then(|login| login["get"].as_str()), path.map(|_| "/api/me"), "{toml}");
+        assert_eq!(
+            login.and_then(|login| login["keep"]["id_2"].as_str()),
+            path.map(|_| "json:/id"),
+            "{toml}"
+        );
+        assert_eq!(toml.contains("{person.userid}"), path.is_none(), "a remark names the column: {toml}");
+    }
+}
+
+#[test]
+fn late_pongs_answer_their_pings() {
+    let table = table(&recording(
+        "ws://a/",
+        &[
+            "<{\"op\":\"ping\",\"n\":7}",
+            ">{\"op\":\"pong\",\"n\":7}",
+            "<{\"op\":\"ping\",\"n\":8}",
+            "<{\"op\":\"note\"}",
+            ">{\"op\":\"pong\",\"n\":8}",
+            "<{\"op\":\"ping\",\"n\":9}",
+            ">{\"op\":\"pong\",\"n\":9}",
+            "<{\"op\":\"note\"}",
+        ],
+    ));
+    let answer = &table["answer"][0];
+    assert_eq!(answer["when"]["json"]["/op"].as_str(), Some("ping"), "{table}");
+    assert_eq!(answer["send"].as_str(), Some("{\"op\":\"pong\",\"n\":{n}}"), "{table}");
+    assert!(!table.contains_key("heartbeat"), "{table}");
+}
