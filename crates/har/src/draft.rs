@@ -13,7 +13,7 @@ use crate::login;
 use crate::publish::Published;
 use crate::recording::Recording;
 use crate::talk::{Purpose, Said, Talk};
-use crate::toml_text::{TomlText, inline, quoted, texts, times};
+use crate::toml_text::{TomlText, counted, inline, quoted, texts, times};
 use crate::trace::{Trace, free, identifier, plain};
 use crate::writing::Writing;
 
@@ -147,7 +147,8 @@ impl<'a> Session<'a> {
             published.write(&mut trace, &mut rest, &mut findings);
         }
         if requests > 0 {
-            findings.insert(0, format!("login       {requests} requests before the WebSocket"));
+            let requests = counted(requests, "request");
+            findings.insert(0, format!("login       {requests} before the WebSocket"));
         }
         if !trace.columns.is_empty() {
             let names: Vec<&str> = trace.columns.iter().map(|(column, _)| column.as_str()).collect();
@@ -326,7 +327,7 @@ impl<'a> Session<'a> {
         }
         let opens = !steps.is_empty();
         if opens {
-            findings.push(format!("opening     {} steps until a client is ready", steps.len()));
+            findings.push(format!("opening     {} until a client is ready", counted(steps.len(), "step")));
             out.comment("What a client says and hears before it is ready.");
         }
         for (number, (step, keep)) in steps.into_iter().enumerate() {

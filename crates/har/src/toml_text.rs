@@ -29,6 +29,11 @@ pub(crate) fn times(count: usize) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
+/// A number of things, each called `one`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
 /// A file on its way.
 #[derive(Default)]
 pub(crate) struct TomlText(pub(crate) String);

@@ -121,6 +121,10 @@ pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<String, Failu
         text +=
             &format!("  {}\n", if locale::is_ascii() { finding.replace('→', "->") } else { finding.clone() });
     }
+    if !draft.is_measured {
+        text += "\nNo message that clients send is measured, as none came back: record two users\n\
+                 who answer each other (throng docs recording).\n";
+    }
     if draft.users.is_some() {
         text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
     }
