@@ -375,8 +375,12 @@ impl Talk {
 
     /// Returns whether a value is what somebody said: a text that nobody has said before, and no name.
     fn is_text(&self, at: usize, leaf: &Leaf) -> bool {
-        let is_name = NAMES.contains(&leaf.key.to_lowercase().as_str()) || is_header(leaf);
-        let is_fixed = self.messages[at].turn.fixed.iter().any(|sign| sign.pointer == leaf.pointer);
+        let message = &self.messages[at];
+        // The name of a kind comes back with each of its messages.
+        let is_name = NAMES.contains(&leaf.key.to_lowercase().as_str())
+            || is_header(leaf)
+            || message.kind.is_named_at(&leaf.pointer);
+        let is_fixed = message.turn.fixed.iter().any(|sign| sign.pointer == leaf.pointer);
         leaf.is_text && !leaf.value.is_empty() && !is_name && !is_fixed && self.is_new(at, leaf)
     }
 

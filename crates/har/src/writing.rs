@@ -43,6 +43,10 @@ const CREDENTIALS: [&str; 2] = ["auth", "init-payload"];
 const DAY_S: f64 = 86_400.0;
 /// A number that varies is seen to do so in this many messages.
 const SERIES_MIN: usize = 3;
+/// The same of a text with digits alone: nothing but a number that counts is written so.
+const COUNT_MIN: usize = 2;
+/// The placeholder of a number that counts.
+const SEQ: &str = "{seq}";
 
 /// The user's message, and an id with it.
 pub(crate) const ID_AND_PADDING: &str = "{id} {padding}";
@@ -74,13 +78,14 @@ impl Writing<'_, '_> {
             let is_said = said.is_some_and(|said| said.pointer.is_some());
             return if is_said { ID_AND_PADDING.to_owned() } else { plain(body) };
         }
-        // Apps may refuse what is no UUID, or take equal ones for one message.
-        let is_uuid_at = |pointer: &String| {
-            message.leaves.iter().any(|leaf| leaf.pointer == *pointer && is_uuid(&leaf.value))
+        // Apps may refuse what is no UUID or number, or take equal ones for one message.
+        let is_id_at = |pointer: &String| {
+            let is_id = |leaf: &Leaf| is_uuid(&leaf.value) || is_digits(&leaf.value);
+            message.leaves.iter().any(|leaf| leaf.pointer == *pointer && is_id(leaf))
         };
         let padding = said.map(|said| {
             let mut texts = talk.other_texts(&message.kind, said.pointer.as_deref());
-            texts.retain(|pointer| !is_uuid_at(pointer));
+            texts.retain(|pointer| !is_id_at(pointer));
             texts
         });
         let by: BTreeMap<String, String> = message
@@ -153,8 +158,15 @@ impl Writing<'_, '_> {
             } else if self.is_own_number(message, leaf) {
                 self.own_number(leaf, message.turn.at_s)
             } else {
-                self.series(&message.kind, leaf)
+                self.series(&message.kind, leaf, SERIES_MIN)
             };
+        }
+        if is_digits(&leaf.value) {
+            // As a text, it counts messages or varies as people type.
+            let series = self.series(&message.kind, leaf, COUNT_MIN).filter(|found| found == SEQ);
+            if series.is_some() {
+                return series;
+            }
         }
         if let Some(found) = self.trace.resolve(&leaf.key, &leaf.value, message.turn.at_s, in_string) {
             return Some(found);
@@ -265,20 +277,20 @@ impl Writing<'_, '_> {
     }
 
     /// Numbers that count, and numbers that vary.
-    fn series(&self, kind: &Kind, leaf: &Leaf) -> Option<String> {
+    fn series(&self, kind: &Kind, leaf: &Leaf, values_min: usize) -> Option<String> {
         let values = self
             .talk
             .of(true, kind)
             .filter_map(|(_, message)| message.leaves.iter().find(|other| other.pointer == leaf.pointer));
         let values: Vec<i64> = values.filter_map(|other| other.value.parse().ok()).collect();
         let (Some(min), Some(max)) = (values.iter().min(), values.iter().max()) else { return None };
-        if values.len() < SERIES_MIN || min == max {
+        if values.len() < values_min || min == max {
             return None;
         }
         // The next one, and the one behind it: overflow is no step of one.
         let counts = values.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
         match counts {
-            true => Some("{seq}".to_owned()),
+            true => Some(SEQ.to_owned()),
             false if *min >= 0 => Some(format!("{{random:{min}..{max}}}")),
             false => None,
         }
@@ -365,13 +377,18 @@ pub(crate) fn is_of_room(key: &str) -> bool {
 
 /// The time of the message, in whole seconds or milliseconds.
 fn time(leaf: &Leaf, at_s: f64) -> Option<String> {
-    let value: f64 = leaf.value.parse().ok().filter(|_| leaf.is_number())?;
+    let value: f64 = leaf.value.parse().ok().filter(|_| leaf.is_number() || is_digits(&leaf.value))?;
     let is_now = |seconds: f64| (seconds - at_s).abs() < DAY_S && at_s > DAY_S;
     match (is_now(value), is_now(value / 1e3)) {
         (true, _) => Some("{now}".to_owned()),
         (_, true) => Some("{now}000".to_owned()),
         _ => None,
     }
+}
+
+/// Returns whether it is a number without a sign, as a text has it, too.
+fn is_digits(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns whether it is a UUID.

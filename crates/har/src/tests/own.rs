@@ -1,6 +1,6 @@
-//! Numbers that are a user's own, and pongs of a busy page.
+//! Numbers that are a user's own or a message's, names that come back, and pongs of a busy page.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{NO_BODY, recording, table, with_request};
 use crate::{Recording, draft};
@@ -54,4 +54,40 @@ fn late_pongs_answer_their_pings() {
     assert_eq!(answer["when"]["json"]["/op"].as_str(), Some("ping"), "{table}");
     assert_eq!(answer["send"].as_str(), Some("{\"op\":\"pong\",\"n\":{n}}"), "{table}");
     assert!(!table.contains_key("heartbeat"), "{table}");
+}
+
+#[test]
+fn references_count_or_tell_the_time() {
+    for (first, second, expected) in
+        [("1", "2", "{seq}"), ("1000000000123", "1000000002456", "{now}000"), ("12", "57", "57")]
+    {
+        let say = |text: &str, number: &str| {
+            format!(">{}", json!({ "event": "say", "payload": { "text": text }, "ref": number }))
+        };
+        let said = |text: &str| format!("<{}", json!({ "event": "said", "payload": { "text": text } }));
+        let texts = [
+            say("good morning", first),
+            said("good morning"),
+            say("good evening", second),
+            said("good evening"),
+        ];
+        let table = table(&recording("ws://a/", &texts.each_ref().map(String::as_str)));
+        let send: Value = serde_json::from_str(table["broadcast"]["send"].as_str().unwrap()).unwrap();
+        assert_eq!(send["payload"]["text"].as_str(), Some("{id} {padding}"), "{table}");
+        assert_eq!(send["ref"].as_str(), Some(expected), "{table}");
+    }
+}
+
+#[test]
+fn names_of_kinds_stay_what_they_are() {
+    let cursor = |mark: &str, x: u8| format!("{mark}{}", json!({ "event": "cursor", "x": x, "y": 2 * x }));
+    let session = |own: &str, theirs: &str| {
+        let texts = [cursor(own, 7), cursor(own, 9), cursor(theirs, 12), cursor(theirs, 5)];
+        let har = recording("ws://a/", &texts.each_ref().map(String::as_str));
+        Recording::read("a.har", har.to_string().into_bytes()).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let toml = draft(&[session(">", "<"), session("<", ">")], "users.csv").toml;
+    let table: toml::Table = toml.parse().unwrap();
+    let send = table["broadcast"]["send"].as_str().unwrap();
+    assert!(send.contains(r#""event":"cursor""#) && send.contains(r#""ref":"{id}""#), "{toml}");
 }
