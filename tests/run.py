@@ -4,7 +4,7 @@
     run.py [--times]
 
 The tests of the whole program wait for seconds of load to pass more than they compute. What needs a CPU and no clock
-(unit tests, Autobahn, rustdoc) runs beside them with less priority, except beside those that measure. Each
+(unit tests, Autobahn) runs beside them with less priority, except beside those that measure. Each
 part prints its output when it ends. A few tests that were too slow run once more when nothing else does: whoever passes
 then is named as flaky, with what it said first. What failed otherwise has failed. --times adds the slowest tests. The last
 line counts the tests; exit status 1 if anything failed.
@@ -43,7 +43,6 @@ NICE_TESTS = 10
 # Installing Python packages is half compiling what nobody imports.
 ENVIRONMENT = {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NPM_CONFIG_UPDATE_NOTIFIER": "false"}
 AUTOBAHN = ["python3", "tests/autobahn/run.py", "--quick", "--built"]
-DOCS = ["env", "RUSTDOCFLAGS=-D warnings", CARGO, "doc", "-q", *EVERYTHING, "--no-deps"]
 SCRIPTS = [["python3", "-m", "unittest", "discover", "-s", folder] for folder in ("tests", "tests/autobahn", "deploy/packages")]
 
 TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>ok|FAILED|ignored)(?P<why>.*?)(?: <(?P<seconds>[0-9.]+)s>)?$")
@@ -180,10 +179,10 @@ def part(name: str, *commands: list, niceness: int = 0) -> bool:
 
 
 def build() -> list[Program]:
-    """Builds the programs and their tests, and reads them as clippy does; the programs of tests."""
+    """Builds the programs, their tests and their documentation, and reads them as clippy does; the programs of tests."""
     begun = time.monotonic()
     command = [CARGO, "build", *EVERYTHING, "--all-targets", "--message-format", "json"]
-    process = start(command, env={**os.environ, **clippy()}, stdout=subprocess.PIPE)
+    process = start(command, env={**os.environ, **compiler()}, stdout=subprocess.PIPE)
     programs, warnings = [], []
     for message in map(json.loads, wait(process, "build").splitlines()):
         if message["reason"] == "compiler-message":
@@ -204,18 +203,19 @@ def build() -> list[Program]:
     return programs
 
 
-def clippy() -> dict[str, str]:
-    """The compiler that has clippy's lints, which compiles all the same: `cargo clippy` would compile everything again.
+def compiler() -> dict[str, str]:
+    """The compiler that has clippy's lints, which compiles all the same, and makes the documentation beside it.
 
     It warns as `cargo clippy --all-targets` does. What it makes is not optimized at all, which a debug build hardly is.
     """
+    wrapper = {"RUSTC_WORKSPACE_WRAPPER": str(ROOT / "tests/rustc.py")}
     sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
     driver = Path(sysroot, "bin", "clippy-driver")
-    if not driver.exists():
-        say(f"skipped: clippy: no {driver}: rustup component add clippy")
-        TALLY.add_result(0, 0, 1)
-        return {}
-    return {"RUSTC_WORKSPACE_WRAPPER": str(driver)}
+    if driver.exists():
+        return {**wrapper, "COMPILER": str(driver)}
+    say(f"skipped: clippy: no {driver}: rustup component add clippy")
+    TALLY.add_result(0, 0, 1)
+    return wrapper
 
 
 def run_tests(program: Program, is_timed: bool) -> None:
@@ -391,7 +391,6 @@ def run_all(is_timed: bool) -> None:
         lambda: [guarded(partial(run_tests, program, is_timed)) for program in others],
         lambda: part("autobahn", AUTOBAHN, niceness=NICE_TESTS),
         lambda: part("scripts", *SCRIPTS),
-        lambda: part("docs", DOCS, niceness=NICE_TESTS),
     )
     # Both halves of the whole program's tests are one program.
     run_again([waiting, *others], is_timed)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -164,6 +165,25 @@ esac
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             self.assertEqual(run.report(is_timed=False), 0)
         self.assertEqual(printed.getvalue().splitlines()[-1], "3 passed, 0 failed, 1 skipped")
+
+
+class Compiler(unittest.TestCase):
+    def compile(self, text: str, *arguments: str) -> tuple[int, list[str]]:
+        """Compiles a crate as cargo does; its status, and the names of documented crates."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, out = Path(folder, "lib.rs"), Path(folder, "target/debug/deps")
+            source.write_text(text)
+            command = [sys.executable, run.ROOT / "tests/rustc.py", "rustc", "--crate-name", "small", "--edition=2024"]
+            command += [source, "--crate-type", "lib", "--emit=metadata", "-C", "opt-level=0", "--out-dir", out, *arguments]
+            done = subprocess.run(command, capture_output=True, cwd=folder)
+            return done.returncode, [path.name for path in Path(folder, "target/doc").glob("small")]
+
+    def test_libraries_have_documentation_without_warnings(self):
+        self.assertEqual(self.compile("//! Says [`u8`]."), (0, ["small"]))
+        self.assertNotEqual(self.compile("//! Says [`Missing`].")[0], 0)
+
+    def test_tests_have_no_documentation(self):
+        self.assertEqual(self.compile("//! Says [`Missing`].", "--test"), (0, []))
 
 
 if __name__ == "__main__":
