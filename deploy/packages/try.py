@@ -130,9 +130,10 @@ def without_lintian_s_complaints(packages: Path, _folder: Path) -> str | None:
 
 
 class Mounts:
-    """The kernel's own folders, below a root for as long as this lasts."""
+    """The kernel's own folders, below a root for as long as this lasts, and a folder for temporary files, which any system has."""
 
     def __init__(self, root: Path) -> None:
+        (root / "tmp").mkdir(exist_ok=True)
         self.points = [(source, root / source.lstrip("/")) for source in ["/proc", "/dev"]]
         self.made: list[Path] = []
 

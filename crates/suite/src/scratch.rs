@@ -31,7 +31,11 @@ impl Scratch {
     pub(crate) fn new() -> io::Result<Scratch> {
         let root = env::temp_dir();
         clear(&root);
-        Scratch::within(&root)
+        Scratch::within(&root).map_err(|error| {
+            // It is passed on beside the name of a program, which is not at fault.
+            let said = format!("no temporary files in {}: {error}; set TMPDIR", root.display());
+            io::Error::new(error.kind(), said)
+        })
     }
 
     fn within(root: &Path) -> io::Result<Scratch> {
