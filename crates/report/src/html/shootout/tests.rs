@@ -75,6 +75,7 @@ fn pages_begin_with_the_winner() {
         "3 servers and throng's own measured, 1 question asked",
         "12 lost messages",
         "64 cores there",
+        "<th scope=\"row\">echoes per core</th>",
         "ruby-x",
         "data-language=\"JavaScript\"",
         "data-ahead-of=\"2\"",

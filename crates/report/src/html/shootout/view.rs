@@ -101,7 +101,7 @@ struct Cell<'a> {
 /// A figure that was published, and ours.
 #[derive(Serialize)]
 struct Then<'a> {
-    question: &'a str,
+    question: String,
     server: &'a str,
     figure: &'a str,
     column: &'a str,
@@ -120,7 +120,7 @@ struct ServerView<'a> {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    question: &'a str,
+    question: String,
     figure: &'a str,
     place: &'a str,
     shown: &'a str,
@@ -184,7 +184,7 @@ fn asks(question: &Question) -> &str {
     if question.asks.is_empty() { &question.name } else { &question.asks }
 }
 
-/// A question's name in words, for the heads of columns: `clients-per-gib` is `clients per GiB`.
+/// A question's name in words, for tables: `clients-per-gib` is `clients per GiB`.
 pub(super) fn label(name: &str) -> String {
     let spelled = |word: &str| match word {
         "gib" => "GiB".to_owned(),
@@ -263,7 +263,7 @@ fn then(question: &Question) -> impl Iterator<Item = Then<'_>> {
         // Of nothing there are no multiples.
         let quotient = row.mean.filter(|_| then > 0.0).map(|now| now / then);
         Some(Then {
-            question: &question.name,
+            question: label(&question.name),
             server: &row.server,
             figure: &question.figure,
             column: &source.column,
@@ -289,7 +289,7 @@ fn server_view<'a>(server: &'a Server, questions: &'a [Question]) -> ServerView<
     let answer = |question: &'a Question| {
         let row = question.rows.iter().find(|row| row.server == server.name)?;
         Some(Answer {
-            question: &question.name,
+            question: label(&question.name),
             figure: &question.figure,
             place: &row.place,
             shown: &row.with_interval,
