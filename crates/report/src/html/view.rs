@@ -273,7 +273,10 @@ fn facts(run: &Run) -> Vec<Fact> {
     let lost = if lost > 0 { format!(", {} lost before the load", count(lost)) } else { String::new() };
     facts.push(fact("clients connected", count(reached), &format!("of {}{lost}", count(step.clients))));
     let server = step.server.as_ref();
-    facts.extend(server.and_then(server_cpu).map(|cpu| fact("server CPU", cpu, "")));
+    facts.extend(server.and_then(server_cpu).map(|cpu| {
+        let (percent, of_cores) = cpu.split_once(' ').unwrap_or((cpu.as_str(), ""));
+        fact("server CPU", percent.into(), of_cores)
+    }));
     if let Some(rss) = server.and_then(|server| server.rss_bytes_peak) {
         facts.push(fact("server memory", bytes(rss as f64), "resident, at its peak"));
     }
