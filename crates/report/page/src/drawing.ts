@@ -46,7 +46,7 @@ export interface Chart {
 const SYMBOLS = ["circle", "triangle", "rect", "diamond", "roundRect", "arrow", "pin", "emptyCircle"];
 const DASHES = ["solid", [7, 4], [2, 3], [10, 3, 2, 3]] as const;
 /** With more points than that a line has no room for marks. */
-const MARKED_MAX = 24;
+export const MARKED_MAX = 24;
 /** A point between two gaps has no line to be seen by. */
 const LONELY_SIZE = 4;
 const BYTES_TICKS_MAX = 6;

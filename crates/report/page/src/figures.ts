@@ -50,7 +50,7 @@ export class Figure {
   constructor(readonly chart: Chart, zoomed?: (range: Range) => void) {
     const title = make("h3", { id: `${chart.id}-title`, textContent: chart.title });
     const lead = make("p", { className: "lead", textContent: chart.lead });
-    this.details.append(make("summary", { textContent: "The same as a table" }));
+    this.details.append(make("summary", { textContent: "Data as a table" }));
     this.details.addEventListener("toggle", () => this.fillTable());
     this.element = make("figure", { id: chart.id });
     this.element.setAttribute("aria-labelledby", title.id);

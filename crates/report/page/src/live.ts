@@ -197,7 +197,7 @@ function latency(summary: Summary): Latency {
   return { count, mean, max, p50, p90, p95, p99, p999: summary.p999_ms, box: [min, p50, p50, p50, max], curve: [], bars: [] };
 }
 
-/** Steps that have ended, the newest first. */
+/** Finished steps, the newest first. */
 function showSteps(place: HTMLElement, run: Run): void {
   const steps = run.steps.slice(0, -1).reverse();
   place.hidden = steps.length === 0;
@@ -253,7 +253,7 @@ function ended(place: HTMLElement, state: HTMLElement, end: End): void {
   };
   state.textContent = words[String(end.code)] ?? "failed";
   // What is left is what came out: nothing here goes on.
-  document.querySelector("h1")!.textContent = "Run that has ended";
+  document.querySelector("h1")!.textContent = "Finished run";
   place.querySelector("#stop")?.remove();
   place.querySelector("#now")?.remove();
   const failed = words[String(end.code)] === undefined;

@@ -40,8 +40,8 @@ export function report(page: Page, place: HTMLElement): () => void {
     element.append(...figures.filter(({ chart }) => chart.of === of).map(({ element }) => element));
     place.append(element);
   };
-  section("latency", "Latency", page.runs.length > 1 ? "Run beside run" : "Latency and load", "all");
-  section("timeline", "Timeline", "The course of a run", "one");
+  section("latency", "Latency", page.runs.length > 1 ? "Runs side by side" : "Latency and load", "all");
+  section("timeline", "Timeline", "Timeline of a run", "one");
   prepare();
   for (const element of place.querySelectorAll("section")) {
     element.hidden = !element.querySelector("figure:not([hidden])");

@@ -301,9 +301,10 @@ fn two_runs_say_whether_they_differ() {
     let page = page_of(&[sample::broadcast_run(), sample::broadcast_run()]);
     let words = words_of(&page);
     assert!(words.contains("Unclear whether A and B differ") && words.contains("rtt.p99"), "{words}");
+    assert!(words.contains("B compared with A"), "{words}");
     assert_eq!(words.matches("too few runs").count(), 1, "each reason is said once: {words}");
     let unlike = page_of(&[sample::broadcast_run(), sample::echo_run()]);
-    assert!(!words_of(&unlike).contains("B beside A"));
+    assert!(!words_of(&unlike).contains("B compared with A"));
 }
 
 #[test]

@@ -9,6 +9,8 @@ const ROW = 30;
 const LEGEND_LINE = 20;
 const NAME_WIDTH = 130;
 const NAME_WIDTH_NARROW = 76;
+/** Two of them fit in a row. */
+const NAME_LINE = 13;
 /** A smaller segment has no room for its number. */
 const NUMBERED_PERCENT_MIN = 8;
 const NUMBERED_PERCENT_MIN_NARROW = 16;
@@ -59,7 +61,9 @@ function option(view: View, steps: Step[], owners: Owner[]) {
       type: "category",
       inverse: true,
       data: steps.map((step) => `${stepName(run, step)} · ${duration(step.slow!.from)}`),
-      axisLabel: { width: narrow ? NAME_WIDTH_NARROW : NAME_WIDTH, overflow: "truncate" },
+      axisLabel: narrow
+        ? { width: NAME_WIDTH_NARROW, overflow: "truncate", lineHeight: NAME_LINE, formatter: (name: string) => name.replace(" · ", "\n") }
+        : { width: NAME_WIDTH, overflow: "truncate" },
     }),
     tooltip: { ...(base(view, {}).tooltip as object), axisPointer: { type: "shadow" }, valueFormatter: percent },
     series: owners.map(({ name, at }) => ({

@@ -5,6 +5,8 @@ import { type Chart, type View, axis, base, line, upright } from "../drawing";
 import { as, count, duration, percent, tick } from "../format";
 
 const BARS_PER_DECADE = 24;
+/** Filled areas of more curves hide each other. */
+const FILLED_MAX = 2;
 
 export const distribution: Chart = {
   id: "distribution",
@@ -42,7 +44,8 @@ function option(view: View, curves: Curve[]) {
     series: curves.map((curve, k) => {
       const series = line(k, curve.name, outline(curve), view.colours);
       const { color } = series.itemStyle as { color: string };
-      return { ...series, step: "end", symbol: "none", lineStyle: { width: 1.5, color }, areaStyle: { color, opacity: 0.18 } };
+      const areaStyle = curves.length > FILLED_MAX ? undefined : { color, opacity: 0.18 };
+      return { ...series, step: "end", symbol: "none", lineStyle: { ...(series.lineStyle as object), width: 1.5 }, areaStyle };
     }),
   });
 }

@@ -1,7 +1,7 @@
 // Latency against clients: where the steps go up, this is the curve that breaks.
 
 import { type FigureName, type Run, type Step, formatOf } from "../data";
-import { type Chart, type View, axis, base, line, upright } from "../drawing";
+import { type Chart, MARKED_MAX, type View, axis, base, line, upright } from "../drawing";
 import { type Format, as, count, duration, short, tick } from "../format";
 
 const FIGURES: [FigureName, string][] = [
@@ -64,7 +64,7 @@ function option(view: View, curves: Curve[]) {
           value: [clients, p95],
           itemStyle: kept ? undefined : hollow(colour),
         })),
-        symbolSize: 9,
+        symbolSize: points.length > MARKED_MAX ? 5 : 9,
         showSymbol: true,
       };
     }),
