@@ -22,13 +22,11 @@ try {
   const results = readdirSync(work).find((name) => name.endsWith(".json"));
   const page = join(work, "report.html");
   execFileSync(throng, ["report", join(work, results), "--html", page]);
-  const curves = "#percentiles svg path";
-  await picture(page, "report.png", { width: 1200, height: 1180 }, "light", curves);
-  await picture(page, "report-phone-dark.png", { width: 390, height: 844 }, "dark", curves);
+  await picture(page, "report.png", { width: 1200, height: 1180 }, "#percentiles svg path");
   execFileSync(throng, ["report", record, "--html", page]);
-  await picture(page, "results.png", { width: 1200, height: 1180 }, "light", ".outcomes");
+  await picture(page, "results.png", { width: 1200, height: 1180 }, ".outcomes");
   busyServer(page);
-  await picture(page, "account.png", { width: 1000, height: 900 }, "light", "#account svg path", "#account");
+  await picture(page, "account.png", { width: 1000, height: 900 }, "#account svg path", "#account");
 } finally {
   rmSync(work, { recursive: true });
 }
@@ -50,9 +48,9 @@ function busyServer(page) {
   }
 }
 
-async function picture(page, name, viewport, colorScheme, last, part) {
+async function picture(page, name, viewport, last, part) {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
-  const tab = await browser.newPage({ viewport, colorScheme });
+  const tab = await browser.newPage({ viewport, colorScheme: "light" });
   await tab.goto(pathToFileURL(page).href);
   await tab.waitForSelector(last, { state: "attached" });
   await (part ? tab.locator(part) : tab).screenshot({ path: join(directory, name) });
