@@ -26,7 +26,7 @@ check: lint
 page:
 	cd crates/report/page && npm ci --no-audit --no-fund && npm run build
 
-# The pictures in docs/images, of runs made for them and of the newest record of 2026.toml, in a real Chromium; and of a terminal.
+# The pictures in docs/images, of records and of a run made for them, in a real Chromium; and of a terminal.
 screenshots: build
 	cd tests/clients/pages && npm ci --no-audit --no-fund
 	node tests/clients/pages/screenshots.js target/release/throng docs/images $(lastword $(sort $(wildcard records/*/2026)))
