@@ -438,11 +438,7 @@ fn files_say_how_clients_drop() {
 
 /// The resident memory of a process, in KiB; 0 once it is gone.
 fn resident_kib(process: &Process) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid().as_raw_nonzero()));
-    let line =
-        |status: String| status.lines().find_map(|line| line.strip_prefix("VmRSS:").map(str::to_owned));
-    let kib = status.ok().and_then(line).and_then(|text| text.trim().strip_suffix(" kB")?.parse().ok());
-    kib.unwrap_or(0)
+    process.status_bytes("VmRSS:").map_or(0, |bytes| bytes / 1024)
 }
 
 /// Runs clients that flap, by every way to end a connection, against a server that keeps what they miss: all of it

@@ -1,4 +1,4 @@
-//! The cost of a connection, of a server that keeps the memory of those that are gone for the next.
+//! The memory of a connection: a server's that keeps what was freed for the next one, and the generator's.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::process::Process;
-use crate::support::throng::{run, throng};
+use crate::support::throng::{Server, finish, run, sum_of, throng};
 use crate::support::{REACTS_WITHIN, free_address, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -107,4 +107,32 @@ fn freed_memory_is_no_connection_cost() {
     let more = idle("2400");
     let of_more = bytes(&more).unwrap_or_else(|| panic!("1,376 connections are new: {more}"));
     assert!((0.7..1.4).contains(&(of_more / of_first)), "{of_more} and {of_first}");
+}
+
+/// The generator's memory at its peak, while `clients` are idle: what it has allocated, as the resident pages
+/// of its program differ from run to run.
+fn allocated_bytes(server: &Server, clients: u32) -> f64 {
+    let url = format!("http://{}/events?room=1", server.address);
+    let mut command =
+        throng(["idle", &url, "--protocol", "sse", "--connect-rate", "1000", "--duration", "1s"]);
+    command.args(["--connect-timeout", "30s", "--threads", "1", "--format", "json", "--no-store"]);
+    let generator = Process::start(command.args(["--clients", &clients.to_string()]));
+    let mut peak_bytes = 0;
+    wait_until(RUN_MAX, || match generator.status_bytes("RssAnon:") {
+        Some(bytes) => {
+            peak_bytes = bytes.max(peak_bytes);
+            false
+        }
+        None => true,
+    });
+    let outcome = finish(generator, RUN_MAX);
+    assert_eq!(sum_of(&outcome.json(), "connected"), u64::from(clients), "{outcome}");
+    peak_bytes as f64
+}
+
+#[test]
+fn idle_event_streams_take_350_bytes() {
+    let server = Server::start(&[]);
+    let bytes = (allocated_bytes(&server, 10_000) - allocated_bytes(&server, 2_000)) / 8_000.0;
+    assert!((100.0..=350.0).contains(&bytes), "{bytes} for each client");
 }

@@ -1,5 +1,6 @@
 //! A child process in a group of its own, which ends with the value that holds it, however the test ends.
 
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
@@ -84,6 +85,13 @@ impl Process {
 
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
+    }
+
+    /// The size in a field of `/proc/PID/status`, such as `VmRSS:`; `None` once the process has ended.
+    pub fn status_bytes(&self, field: &str) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid().as_raw_nonzero())).ok()?;
+        let size = status.lines().find_map(|line| line.strip_prefix(field))?;
+        size.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| 1024 * kib)
     }
 
     /// Sends the signal to the process alone; whether it still was there.
@@ -176,7 +184,7 @@ impl Collected {
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs};
+    use std::env;
 
     use super::*;
     use crate::support::REACTS_WITHIN;

@@ -239,18 +239,11 @@ impl Server {
 
     /// Memory of the server in RAM.
     pub fn resident_bytes(&self) -> u64 {
-        self.status_bytes("VmRSS:")
+        self.process.status_bytes("VmRSS:").expect("the server runs")
     }
 
     /// The most there has been of it.
     pub fn resident_peak_bytes(&self) -> u64 {
-        self.status_bytes("VmHWM:")
-    }
-
-    fn status_bytes(&self, field: &str) -> u64 {
-        let path = format!("/proc/{}/status", self.process.pid().as_raw_nonzero());
-        let status = std::fs::read_to_string(path).expect("the server runs");
-        let size = status.lines().find_map(|line| line.strip_prefix(field)).expect("the field");
-        1024 * size.trim().trim_end_matches(" kB").parse::<u64>().expect("a size in kB")
+        self.process.status_bytes("VmHWM:").expect("the server runs")
     }
 }

@@ -26,6 +26,8 @@ pub const RETRY_MS_MAX: u32 = 86_400_000;
 /// Most bytes of an event ID, which goes back in a field of a request: nginx accepts no longer line
 /// (`large_client_header_buffers`).
 const ID_BYTES_MAX: usize = 8 << 10;
+/// No reconnection time: above [`RETRY_MS_MAX`]. An `Option` would take 8 bytes of each idle client, not 4.
+const UNSET_MS: u32 = u32::MAX;
 
 /// A dispatched event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,12 +41,15 @@ pub struct StreamEvent<'a> {
 }
 
 /// Reads one stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Reader {
     position: Position,
-    /// The last event ID as of the last blank line: a request to reconnect carries it.
-    last_id: Vec<u8>,
-    retry_ms: Option<u32>,
+    has_dispatched: bool,
+    /// The server's reconnection time, or [`UNSET_MS`].
+    retry_ms: u32,
+    /// The last event ID as of the last blank line: a request to reconnect carries it. A box without spare
+    /// capacity: most IDs are as long as the one before, whose place they take.
+    last_id: Box<[u8]>,
     /// The event that is not whole, if something of it is in: idle streams need no room for one.
     partial: Option<Box<Partial>>,
 }
@@ -58,12 +63,6 @@ enum Position {
     Line,
     /// Behind a CR: an LF here belongs to it.
     AfterCr,
-}
-
-impl Default for Position {
-    fn default() -> Position {
-        Position::Start(0)
-    }
 }
 
 /// Bytes of an event that is not whole yet.
@@ -89,10 +88,27 @@ struct Fields<'a> {
     id: Option<&'a [u8]>,
 }
 
+impl Default for Reader {
+    fn default() -> Reader {
+        Reader::after(b"")
+    }
+}
+
 impl Reader {
     /// A stream that goes on where one broke off behind the event with this id; empty: from the start.
     pub fn after(last_id: &[u8]) -> Reader {
-        Reader { last_id: last_id.to_vec(), ..Reader::default() }
+        Reader {
+            position: Position::Start(0),
+            has_dispatched: !last_id.is_empty(),
+            retry_ms: UNSET_MS,
+            last_id: last_id.into(),
+            partial: None,
+        }
+    }
+
+    /// Returns whether an event has come, on this stream or on one that it goes on from.
+    pub fn has_dispatched(&self) -> bool {
+        self.has_dispatched
     }
 
     /// The last event ID (§9.2.2), which a request to reconnect carries; empty: none.
@@ -103,7 +119,7 @@ impl Reader {
     /// The reconnection time that the server has asked for, at most [`RETRY_MS_MAX`]; `None`: the client's
     /// own.
     pub fn retry_ms(&self) -> Option<u32> {
-        self.retry_ms
+        (self.retry_ms != UNSET_MS).then_some(self.retry_ms)
     }
 
     /// The next event in `input`, which it is taken off; `None` when more bytes are needed.
@@ -211,7 +227,7 @@ impl Reader {
                 return Err(Failure::EventStream(StreamReason::EventTooLarge));
             }
             (b"id", value) if !value.contains(&0) => fields.id = Some(value),
-            (b"retry", value) => self.retry_ms = milliseconds(value).or(self.retry_ms),
+            (b"retry", value) => self.retry_ms = milliseconds(value).unwrap_or(self.retry_ms),
             _ => {}
         }
         Ok(())
@@ -221,9 +237,10 @@ impl Reader {
     /// one, too.
     fn handle_blank(&mut self, fields: &mut Fields<'_>) -> bool {
         let kept = self.partial.as_mut().and_then(|partial| partial.id.take());
-        if let Some(id) = fields.id.or(kept.as_deref()) {
-            self.last_id.clear();
-            self.last_id.extend_from_slice(id);
+        match fields.id.or(kept.as_deref()) {
+            Some(id) if id.len() == self.last_id.len() => self.last_id.copy_from_slice(id),
+            Some(id) => self.last_id = id.into(),
+            None => {}
         }
         let has_data = fields.data.is_some() || self.has_data();
         if !has_data {
@@ -235,6 +252,7 @@ impl Reader {
 
     /// The event of these fields and of those that are kept.
     fn event<'a>(&'a mut self, fields: Fields<'a>) -> StreamEvent<'a> {
+        self.has_dispatched = true;
         let (kind, kept) = match &mut self.partial {
             None => (b"".as_slice(), b"".as_slice()),
             Some(partial) => {

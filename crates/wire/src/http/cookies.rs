@@ -26,7 +26,8 @@ pub(crate) enum CookiePlace {
 
 /// The cookies a client sends back: `a=1; b=2`.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Cookies(Option<Box<str>>);
+#[allow(clippy::box_collection)] // 8 bytes in a client without cookies, not 16
+pub(crate) struct Cookies(Option<Box<String>>);
 
 impl fmt::Debug for Cookies {
     /// Without them: they let the client in.
@@ -94,6 +95,7 @@ impl Cookies {
         }
         let fits = kept.len() <= COOKIES_BYTES_MAX;
         if fits {
+            kept.shrink_to_fit();
             self.0 = Some(kept.into());
         }
         fits
@@ -122,7 +124,7 @@ impl Cookies {
     }
 
     fn pairs(&self) -> impl Iterator<Item = &str> {
-        self.0.as_deref().unwrap_or_default().split(BETWEEN).filter(|pair| !pair.is_empty())
+        self.0.as_deref().map_or("", String::as_str).split(BETWEEN).filter(|pair| !pair.is_empty())
     }
 
     fn all(&self) -> impl Iterator<Item = (&str, &str)> {
