@@ -227,7 +227,7 @@ pub fn is_sendable(name: &str, value: &[u8]) -> bool {
     !is_reserved && fields::is_token(name.as_bytes()) && fields::is_value(value)
 }
 
-/// The media type of a body that does not say its own: of JSON, by its first byte.
+/// Guesses a body's media type from its first byte: JSON, or unknown.
 pub fn media_of(body: &[u8]) -> Option<&'static str> {
     matches!(body.trim_ascii_start().first(), Some(b'{' | b'[')).then_some("application/json")
 }

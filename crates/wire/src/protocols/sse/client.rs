@@ -57,7 +57,7 @@ struct Redirected {
     target: Option<Box<str>>,
     times: u8,
     /// True if it has become a GET on its way, without the body.
-    is_plain: bool,
+    is_get: bool,
 }
 
 /// A request without its answer.
@@ -194,11 +194,11 @@ impl Redirected {
         };
         let options = link.common.options();
         let target = location::target(location, options.scheme(), &options.host, asked)?;
-        let is_plain = self.is_plain || link.parts.becomes_get(status);
+        let is_get = self.is_get || link.parts.becomes_get(status);
         (self.times < REDIRECTS_MAX).then(|| Redirected {
             target: Some(target.into()),
             times: self.times + 1,
-            is_plain,
+            is_get,
         })
     }
 }
@@ -214,9 +214,9 @@ impl HttpClientProtocol for Client {
             self.cookies = link.kept.cookies.clone();
         }
         let filling = Filling::of(link.context_with(&self.cookies));
-        let Redirected { target, is_plain, .. } = &redirected;
+        let Redirected { target, is_get, .. } = &redirected;
         let (target, last_id) = (target.as_deref(), self.reader.last_id());
-        link.parts.write(link.io.out(STREAM), &filling, target, *is_plain, last_id);
+        link.parts.write(link.io.out(STREAM), &filling, target, *is_get, last_id);
         self.state = State::Asked(Box::new(Asked { head: HeadReader::default(), redirected }));
     }
 

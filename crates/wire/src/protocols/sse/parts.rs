@@ -19,16 +19,16 @@ const OF_BODIES: [&str; 4] = ["Content-Encoding", "Content-Language", "Content-L
 pub(crate) struct Parts {
     /// Path and query.
     target: Template,
-    usual: Asking,
+    original: RequestTemplate,
     /// The request where a redirect has turned it into a GET.
-    plain: Asking,
+    as_get: RequestTemplate,
     /// A user's own app says what is broadcast.
     pub(super) has_app: bool,
 }
 
-/// A request but for its target, and for what only clients that come back add.
+/// A request without its target and `Last-Event-ID`.
 #[derive(Debug)]
-struct Asking {
+struct RequestTemplate {
     method: String,
     /// The head behind the target.
     rest: Template,
@@ -58,8 +58,8 @@ impl Parts {
         without_body.headers.retain(|(name, _)| !is_of_body(name));
         Ok(Parts {
             target,
-            usual: Asking::new(options, method, body)?,
-            plain: Asking::new(&without_body, "GET", None)?,
+            original: RequestTemplate::new(options, method, body)?,
+            as_get: RequestTemplate::new(&without_body, "GET", None)?,
             has_app: options.of_dialect.app.is_some(),
         })
     }
@@ -71,10 +71,10 @@ impl Parts {
         out: &mut Vec<u8>,
         filling: &Filling<'_>,
         redirected: Option<&str>,
-        is_plain: bool,
+        is_get: bool,
         last_id: &[u8],
     ) {
-        let Asking { method, rest, body } = if is_plain { &self.plain } else { &self.usual };
+        let RequestTemplate { method, rest, body } = if is_get { &self.as_get } else { &self.original };
         out.extend_from_slice(method.as_bytes());
         out.push(b' ');
         match redirected {
@@ -98,8 +98,8 @@ impl Parts {
     /// "HTTP-redirect fetch").
     pub(super) fn becomes_get(&self, status: u16) -> bool {
         match status {
-            301 | 302 => self.usual.method == "POST",
-            303 => self.usual.method != "GET",
+            301 | 302 => self.original.method == "POST",
+            303 => self.original.method != "GET",
             _ => false,
         }
     }
@@ -110,21 +110,20 @@ impl Parts {
     }
 }
 
-impl Asking {
-    fn new(options: &Options, method: &str, body: Option<Template>) -> Result<Asking, BadOption> {
+impl RequestTemplate {
+    fn new(options: &Options, method: &str, body: Option<Template>) -> Result<RequestTemplate, BadOption> {
         let accept = if has(options, ACCEPT) { "" } else { "Accept: text/event-stream\r\n" };
         let media = body.as_ref().filter(|_| !has(options, CONTENT_TYPE));
         let media = media.and_then(|body| request::media_of(&body.sample()));
         let media = media.map(|media| format!("{CONTENT_TYPE}: {media}\r\n")).unwrap_or_default();
         let rest =
             format!(" HTTP/1.1\r\nHost: {}\r\n{accept}Cache-Control: no-store\r\n{media}", options.host);
-        // Of methods whose requests usually have a body, no length would leave open whether there is one (RFC
-        // 9110 §8.6).
-        let is_usual = matches!(method, "POST" | "PUT");
-        Ok(Asking {
+        // A POST or PUT without a body says so: `Content-Length: 0` (RFC 9110 §8.6).
+        let has_length = matches!(method, "POST" | "PUT");
+        Ok(RequestTemplate {
             method: method.to_owned(),
             rest: Template::literal(rest).then(&options.encode_fields_with_cookies()?),
-            body: body.or_else(|| is_usual.then(Template::default)),
+            body: body.or_else(|| has_length.then(Template::default)),
         })
     }
 }
