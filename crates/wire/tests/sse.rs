@@ -8,6 +8,7 @@ use wire::{
     Media, Options, Reconnection, ReplayFault, Resumption, Role, Settings, StreamId, StreamReason,
 };
 
+use crate::common::visitor::people;
 use crate::common::world::World;
 use crate::common::{options, stamp};
 
@@ -209,8 +210,28 @@ fn requests_may_have_a_body() {
     assert!(!of("", Some("tea"), &[]).contains("Content-Type"));
     let empty = of("POST", None, &[]);
     assert!(empty.ends_with("\r\nContent-Length: 0\r\n\r\n"), "{empty}");
-    for method in ["GE T", "CONNECT", "HEAD"] {
+    let small = of("post", Some("tea"), &[]);
+    assert!(small.starts_with("POST "), "{small}");
+    for method in ["GE T", "CONNECT", "HEAD", "head"] {
         assert!(asking(method, None, &[]).is_err(), "{method}");
+    }
+}
+
+#[test]
+fn body_values_are_escaped_for_the_media_type() {
+    for (body, media, written) in [
+        (r#"{"q":"{person.name}"}"#, None, r#"{"q":"a&b \"c\""}"#),
+        ("{person.name}", Some("application/vnd.x+json; charset=utf-8"), r#"a&b \"c\""#),
+        ("q={person.name}", Some("Application/x-www-form-urlencoded"), "q=a%26b%20%22c%22"),
+        (r#"{"q":"{person.name}"}"#, Some("text/plain"), r#"{"q":"a&b "c""}"#),
+        ("q={person.name}", None, r#"q=a&b "c""#),
+    ] {
+        let mut all = options(DialectId::Sse);
+        all.people = people(&[]).into();
+        all.of_dialect.settings = Settings::default().with("connect-body", body);
+        all.headers = media.into_iter().map(|media| ("content-type".to_owned(), media.into())).collect();
+        let asked = User::of(Config::new(all).unwrap(), Client::new()).asked();
+        assert!(asked.ends_with(&format!("\r\n\r\n{written}")), "{media:?}: {asked}");
     }
 }
 

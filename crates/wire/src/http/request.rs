@@ -131,6 +131,12 @@ pub(crate) fn is_method(name: &str) -> bool {
     fields::is_token(name.as_bytes()) && name != "CONNECT"
 }
 
+/// A method as browsers send it: six in capitals, however they are given (Fetch standard, "normalize").
+pub(crate) fn normalized_method(name: &str) -> &str {
+    const IN_CAPITALS: [&str; 6] = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
+    IN_CAPITALS.into_iter().find(|known| known.eq_ignore_ascii_case(name)).unwrap_or(name)
+}
+
 /// Returns whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's
 /// reg-name (§3.2.2), all but the comma: with it, two readers could see two hosts.
 pub(crate) fn is_host(bytes: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! The request, encoded once.
 
 use super::facts::{BODY, METHOD};
-use crate::http::request::is_method;
+use crate::http::request::{is_method, normalized_method};
 use crate::options::{BadOption, Options};
 use crate::request;
 use crate::template::{Filling, Quoting, Template};
@@ -10,6 +10,8 @@ use crate::template::{Filling, Quoting, Template};
 pub(super) const LAST_EVENT_ID: &str = "Last-Event-ID";
 const ACCEPT: &str = "Accept";
 const CONTENT_TYPE: &str = "Content-Type";
+/// The media type of a form (WHATWG URL, "application/x-www-form-urlencoded").
+const FORM: &str = "application/x-www-form-urlencoded";
 /// Fields of a body, which go with it where a redirect turns its request into a GET (Fetch standard,
 /// "request-body-header name").
 const OF_BODIES: [&str; 4] = ["Content-Encoding", "Content-Language", "Content-Location", CONTENT_TYPE];
@@ -43,12 +45,13 @@ impl Parts {
         if !request::is_target(&target.sample()) {
             return Err(BadOption::Path);
         }
-        if has(options, LAST_EVENT_ID) {
+        if field(options, LAST_EVENT_ID).is_some() {
             return Err(BadOption::Header);
         }
         let settings = &options.of_dialect.settings;
-        let body = settings.text(BODY.name).map(|text| options.template(text, Quoting::JSON)).transpose()?;
-        let method = settings.text(METHOD.name).unwrap_or(if body.is_some() { "POST" } else { "GET" });
+        let body = settings.text(BODY.name).map(|text| body(options, text)).transpose()?;
+        let method = settings.text(METHOD.name).map(normalized_method);
+        let method = method.unwrap_or(if body.is_some() { "POST" } else { "GET" });
         // The answer to a HEAD has no events.
         if !is_method(method) || method == "HEAD" {
             return Err(BadOption::of(&METHOD, "a method such as GET or POST"));
@@ -112,8 +115,8 @@ impl Parts {
 
 impl RequestTemplate {
     fn new(options: &Options, method: &str, body: Option<Template>) -> Result<RequestTemplate, BadOption> {
-        let accept = if has(options, ACCEPT) { "" } else { "Accept: text/event-stream\r\n" };
-        let media = body.as_ref().filter(|_| !has(options, CONTENT_TYPE));
+        let accept = if field(options, ACCEPT).is_some() { "" } else { "Accept: text/event-stream\r\n" };
+        let media = body.as_ref().filter(|_| field(options, CONTENT_TYPE).is_none());
         let media = media.and_then(|body| request::media_of(&body.sample()));
         let media = media.map(|media| format!("{CONTENT_TYPE}: {media}\r\n")).unwrap_or_default();
         let rest =
@@ -128,7 +131,22 @@ impl RequestTemplate {
     }
 }
 
-/// Returns whether the user has given this field.
-fn has(options: &Options, field: &str) -> bool {
-    options.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field))
+/// A template of the body, in which values are escaped as its media type says.
+fn body(options: &Options, text: &str) -> Result<Template, BadOption> {
+    let plain = options.template(text, Quoting::Plain)?;
+    let media = field(options, CONTENT_TYPE).or(request::media_of(&plain.sample())).unwrap_or_default();
+    let media = media.to_ascii_lowercase();
+    if media.contains("json") {
+        options.template(text, Quoting::JSON)
+    } else if media.starts_with(FORM) {
+        options.template(text, Quoting::Percent)
+    } else {
+        Ok(plain)
+    }
+}
+
+/// The value of a field that the user has given.
+fn field<'o>(options: &'o Options, name: &str) -> Option<&'o str> {
+    let mut all = options.headers.iter();
+    all.find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value.reveal())
 }
