@@ -288,7 +288,7 @@ fn describe(
     };
     let resumed = resume::keeps(source, file, &mut keeper, &mut people.names)?;
     let (facts, names) = (protocol.facts(), &people.names);
-    let flags = people::asked(source, file, protocol, flags, names)?;
+    let flags = people::request_flags(source, file, protocol, flags, names)?;
     let mut defaults = defaults::defaults(source, &file.load)?;
     let people_max = clients_max.known().or(defaults.people);
     // Roles before kinds of messages: where there are roles, these say how often each kind is said.

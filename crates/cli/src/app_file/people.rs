@@ -161,8 +161,8 @@ pub(super) fn connect(source: &Source<'_>, file: &File, names: &Names) -> Result
     })
 }
 
-/// The flags with the method and the body of the opening request, in protocols that have a choice of these.
-pub(super) fn asked(
+/// Adds the method and the body of the opening request to `flags`, in protocols that have a choice of these.
+pub(super) fn request_flags(
     source: &Source<'_>,
     file: &File,
     protocol: DialectId,
@@ -175,10 +175,11 @@ pub(super) fn asked(
     }
     for (flag, text) in [("connect-method", method), ("connect-body", body)] {
         let Some(text) = text else { continue };
-        let dialects = dialect_args::dialects_of(flag).unwrap_or_default();
-        if !dialects.contains(&protocol) {
-            let names = dialect_args::listed(dialects.into_iter());
-            let problem = format!("is for protocol {names}; the clients speak {}", protocol.name());
+        if let Some(problem) = dialect_args::misplaced(flag, protocol) {
+            return Err(source.error(text.span(), format!("{problem}: leave it out")));
+        }
+        if flags.given().any(|given| given == flag) {
+            let problem = format!("{flag} of [flags] says it already: leave one of them out");
             return Err(source.error(text.span(), problem));
         }
         flags = flags.with(flag, text.get_ref());

@@ -135,6 +135,8 @@ fn mistakes_of_flags_name_their_line_too() {
     ] {
         assert_refused_with(GOOD, from, to, place, named);
     }
+    let twice = "protocol = 'sse'\n[flags]\nconnect-body = 'x'\n[connect]\nbody = 'y'\n";
+    assert_refused(twice, "chat.toml:5:8", "connect-body of [flags]");
     assert_refused("[publish]\npost = \"/{seq}\"\nbody = \"{id}\"\n", "chat.toml:2:8", "{seq}: ");
     assert_refused("[publish]\npost = \"x\"\nbody = \"{id}\"\n", "chat.toml:2:8", "http://");
     let login = "[[login]]\npost = '/in'\njson = '{}'\nheaders = { Content-Type = 'text/{person.id}' }\n";

@@ -87,16 +87,13 @@ impl DialectArgs {
 
     /// Refuses a flag for which the dialect has no use.
     pub(crate) fn check(&self, dialect: DialectId) -> Result<(), Failure> {
-        for flag in self.given() {
-            let dialects = dialects_of(flag).unwrap_or_default();
-            if !dialects.contains(&dialect) {
-                // Dialects that need an app's file are not given to `--protocol`.
-                let names = listed(dialects.iter().copied().filter(|other| !other.facts().needs_app));
-                let problem = format!("is for --protocol {names}; the clients speak {}", dialect.name());
-                return Err(Failure::usage(&format!("--{flag}"), problem).because("other_dialect"));
+        let misplaced = self.given().find_map(|flag| Some((flag, misplaced(flag, dialect)?)));
+        match misplaced {
+            Some((flag, problem)) => {
+                Err(Failure::usage(&format!("--{flag}"), problem).because("other_dialect"))
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The flags of single dialects that were given, without their dashes.
@@ -108,6 +105,17 @@ impl DialectArgs {
         };
         self.settings.names().chain(ack)
     }
+}
+
+/// The problem with a flag, without its dashes, that is for other dialects than this one.
+pub(crate) fn misplaced(flag: &str, dialect: DialectId) -> Option<String> {
+    let dialects = dialects_of(flag).unwrap_or_default();
+    if dialects.contains(&dialect) {
+        return None;
+    }
+    // Dialects that need an app's file are not given to `--protocol`.
+    let names = listed(dialects.into_iter().filter(|other| !other.facts().needs_app));
+    Some(format!("is for --protocol {names}; the clients speak {}", dialect.name()))
 }
 
 /// Names with commas and an `or` between them.
