@@ -143,32 +143,47 @@ fn a_throttled_generator_owns_its_stalls() {
     assert!(sum_of(&results, "stalls") > 0 && own > 60.0, "{results:#}");
 }
 
-/// Two thousand at once, of two hundred events each, every fault in twenty of them.
-#[test]
-fn a_thousand_answers_are_accounted_for() {
+/// Asserts that every fault that is planted in twenty of `answers` at once is found.
+fn assert_faults_are_found(answers: u64, events: u64, gap: &str) {
     let server = Server::start(&[]);
+    let (each, half, later) = (answers / 20, events / 2, events * 3 / 5);
     let query = [
-        "events=100&gap=40ms&break=50:3%50&end=missing:4%50&stall=2s@60:5%50&swap=75:6%50",
-        "&hang=60:7%50&error=55:8%50&end=doubled:9%50",
+        format!("events={events}&gap={gap}&break={half}:3%{each}&end=missing:4%{each}&swap={later}:6%{each}"),
+        format!(
+            "&stall=2s@{later}:5%{each}&hang={later}:7%{each}&error={half}:8%{each}&end=doubled:9%{each}"
+        ),
     ]
     .concat();
     let url = format!("http://{}/stream?{query}", server.address);
     let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
-    let flags = "-c 1000 -n 1000 --end [DONE] --order /n --drain-timeout 20s --connect-timeout 30s";
+    command.args(["-c", &answers.to_string(), "-n", &answers.to_string()]);
+    let flags = "--end [DONE] --order /n --drain-timeout 20s --connect-timeout 30s";
     let outcome = run(command.args(flags.split_whitespace()), 4 * RUN_MAX);
     let results = outcome.json();
     let found = counts(&results, ["sent", "broken_off", "unmarked", "unended", "misordered", "after_end"]);
-    assert_eq!(found, [1000, 20, 20, 20, 20, 20], "{outcome}");
+    assert_eq!(found, [answers, 20, 20, 20, 20, 20], "{outcome}");
     assert_eq!(errors_of(&results, "http_error_event"), 20, "{outcome}");
     // A machine that is busy for as long makes more of them, or every gap so long that two seconds are no stall.
     let are_all_long = results["steps"][0]["gap"]["p50_ms"].as_f64() > Some(200.0);
     assert!(sum_of(&results, "stalls") >= 20 || are_all_long, "{outcome}");
     // What broke off or hung had come so far.
-    assert_eq!(counts(&results, ["events", "received"]), [960 * 100 + 20 * 50 + 20 * 60, 960], "{outcome}");
+    let (whole, cut) = (answers - 40, 20 * (half + later));
+    assert_eq!(counts(&results, ["events", "received"]), [whole * events + cut, whole], "{outcome}");
+}
+
+#[test]
+fn a_thousand_answers_are_accounted_for() {
+    assert_faults_are_found(1_000, 100, "40ms");
+}
+
+#[test]
+#[ignore = "a test of the machine: make torture"]
+fn torture_two_thousand_answers_are_accounted_for() {
+    assert_faults_are_found(2_000, 200, "20ms");
 }
 
 /// Node's own http and its http2, which plant the same and keep a journal.
-fn node() -> Option<(Process, [SocketAddr; 2])> {
+pub(crate) fn node() -> Option<(Process, [SocketAddr; 2])> {
     if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
         skip("streamed answers of Node.js", "needs node");
         return None;

@@ -1,6 +1,7 @@
 //! Tests that hold times and verdicts against the truth: one at a time ([`alone`](crate::support::alone)),
 //! and in `make test` with nothing beside them.
 
+mod first_events;
 mod owners;
 mod painting;
 mod proposals;
