@@ -43,12 +43,12 @@ fn counts(results: &Value) -> [u64; 7] {
         .map(|name| sum_of(results, name))
 }
 
-/// Each of a hundred messages comes once to each member of its room.
+/// Asserts that each of a hundred messages comes once to each member of its room.
 fn assert_all(address: SocketAddr, clients: u64, per_room: u64) {
     assert_copies(address, clients, per_room, 100);
 }
 
-/// Each of so many messages comes once to each member of its room.
+/// Asserts that each of `messages` comes once to each member of its room.
 fn assert_copies(address: SocketAddr, clients: u64, per_room: u64, messages: u64) {
     let load = format!("--clients {clients} --room-size {per_room} --concurrent 8 --sample-size {messages}");
     let outcome = run(&mut broadcast(address, &load), WITHIN);
@@ -215,8 +215,8 @@ fn servers_say_when_clients_come_back() {
     assert!((200.0..3_000.0).contains(&first_ms), "{outcome}");
 }
 
-/// The server is killed and started again in mid-run; what its file keeps is told to whoever names its last
-/// event. Messages that it never had are lost to nobody.
+/// Asserts that a server which is killed and started again replays its file to clients by `Last-Event-ID`, and
+/// that messages which it never had are lost to nobody.
 fn assert_restart_loses_nothing(verb: &str, clients: u64, load: &str) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");

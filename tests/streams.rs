@@ -101,7 +101,10 @@ fn stalls_are_found_where_planted() {
         let results = stream(&url, "-c 20 -n 20").json();
         let [stalls, here] = counts(&results, ["stalls", "stalls_here"]);
         assert_eq!((stalls - here, results["steps"][0]["gap"]["max_ms"].as_f64() > Some(999.0)), (2, true));
-        assert!(owned(&results, &["server_asleep", "server_cpu"]) > 80.0, "{results:#}");
+        // Those that this machine makes have owners, too.
+        let planted_percent = 100.0 * 2.0 / stalls as f64;
+        let own = owned(&results, &["server_asleep", "server_cpu", "cpu_contention"]);
+        assert!(own >= planted_percent - 1.0, "{results:#}");
     });
 }
 
@@ -131,7 +134,8 @@ fn a_stopped_generator_owns_its_stalls() {
 
 #[test]
 fn a_throttled_generator_owns_its_stalls() {
-    let (Some(quota), server) = (Quota::new(10), Server::start(&[])) else { return };
+    let Some(quota) = Quota::new(10) else { return };
+    let server = Server::start(&[]);
     let url = format!("http://{}/stream?events=100&gap=20ms", server.address);
     let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
     // Most gaps are as long as it is throttled: twice the median is much longer than the server waits.

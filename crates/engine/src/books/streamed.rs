@@ -4,9 +4,9 @@
 //! Rules: the first event counts from when its request was due, each further one from the event before. A gap
 //! is a stall if it is above a multiple of the median of its answer's gaps, which is known when the answer
 //! has ended. Events that came in one read have no gap between them that says anything of the server: they
-//! are in the figure, and not in the median. A stall was read late if it would have been none for a generator
-//! in time: by when the kernel had received both events, and by how late the generator's turn was. It is for
-//! want of a CPU if the generator was ready to run for half of that time.
+//! are in the figure, and not in the median. A stall was read late if the gap is within the bound once the
+//! generator's lateness is taken off: the kernel's receive times tell it, and the delay of the turn. It is
+//! for want of a CPU if the generator was ready to run for half of that time.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ struct Arrival {
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     read_ns: u64,
-    /// The most that it would have been for a generator that is never late.
+    /// Upper bound of the gap without the generator's lateness.
     in_time_ns: u64,
     /// The time before the read in which the generator was ready to run and had no CPU.
     starved_ns: u64,

@@ -6,11 +6,11 @@
 mod attempt;
 mod client;
 mod link;
+mod pause_detector;
 mod published;
 mod shared;
 mod streams;
 mod visitors;
-mod watchdog;
 
 use std::collections::{HashMap, VecDeque};
 

@@ -15,8 +15,8 @@ use wire::{Acks, StreamId};
 
 use crate::books::Cause;
 use crate::clients::link::cause_of;
+use crate::clients::pause_detector::PauseDetector;
 use crate::clients::streams::Output;
-use crate::clients::watchdog::Watchdog;
 
 /// The most bytes that one read takes.
 const READ_BYTES: usize = 256 << 10;
@@ -95,7 +95,7 @@ pub(crate) struct Shared {
     /// True if all reads ask for the time of receipt: it tells whether a stall is the server's.
     stamps_each_read: bool,
     /// Watches over the worker's turns for the same reason.
-    watchdog: Watchdog,
+    pauses: PauseDetector,
     /// Reads since the last that asked for the time of receipt, and when that was.
     unstamped_reads: u32,
     stamped_ns: u64,
@@ -154,7 +154,7 @@ impl Shared {
             lag_ns: None,
             silent_ns: None,
             stamps_each_read: wire.stall_times().is_some(),
-            watchdog: Watchdog::new(wire.stall_times().is_some()),
+            pauses: PauseDetector::new(wire.stall_times().is_some()),
             unstamped_reads: 0,
             stamped_ns: 0,
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
@@ -230,12 +230,12 @@ impl Shared {
 
     /// Begins a wait for events of at most `wait_ns`, and returns how long to wait.
     pub(crate) fn begin_wait(&mut self, now_ns: u64, wait_ns: Option<u64>) -> Option<u64> {
-        self.watchdog.begin_wait(now_ns, wait_ns)
+        self.pauses.begin_wait(now_ns, wait_ns)
     }
 
     /// Begins a turn of the worker, which was woken at this moment; `has_more` if the last one left something.
     pub(crate) fn begin_turn(&mut self, now_ns: u64, has_more: bool) {
-        self.watchdog.begin_turn(now_ns, has_more, queued_ns);
+        self.pauses.begin_turn(now_ns, has_more, queued_ns);
         self.handle_woken(now_ns);
     }
 
@@ -246,7 +246,7 @@ impl Shared {
 
     /// Age of the bytes in hand.
     pub(crate) fn reach(&mut self) -> Reach {
-        let Watchdog { late_ns, starved_ns, .. } = self.watchdog;
+        let PauseDetector { late_ns, starved_ns, .. } = self.pauses;
         let (woken_ns, received_ns) = (self.now_ns.saturating_sub(self.woken_ns), self.lag_ns.take());
         Reach { woken_ns, received_ns, late_ns, starved_ns }
     }
@@ -265,7 +265,7 @@ impl Shared {
         // A worker that others kept from the CPU in the midst of its turn finds what came meanwhile as if it
         // had been woken now. Asked of the time before the read: the exact clock is read behind it.
         if let Some(back_ns) = self.absence_end_ns(self.now_ns) {
-            self.watchdog.add(self.now_ns, back_ns, queued_ns);
+            self.pauses.add(self.now_ns, back_ns, queued_ns);
             self.handle_woken(back_ns);
         }
         if self.stamps_each_read {

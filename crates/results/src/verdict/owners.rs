@@ -265,7 +265,7 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     };
     let ready_ns = ready_ns.min(of_each_ns(waiting)).clamp(0.0, unhindered_ns - cpu_ns);
     let is_at_work = (is_busy * (1.0 - of_waiting)).min(1.0 - is_starved);
-    let contention = lacking(step);
+    let contention = contention_owner(step);
     let parts = [
         (Owner::ServerCpu, cpu_ns),
         (Owner::ServerQueue, behind_ns * is_at_work),
@@ -290,13 +290,13 @@ fn in_stalls(step: &Step) -> Shares {
     let whole = ready(busiest).max(100.0);
     vec![
         (Owner::ServerCpu, busiest.cpu_percent() / whole),
-        (lacking(step), busiest.waiting_percent / whole),
+        (contention_owner(step), busiest.waiting_percent / whole),
         (Owner::ServerAsleep, 1.0 - ready(busiest) / whole),
     ]
 }
 
 /// The owner of the time in which the server was ready to run and had no CPU.
-fn lacking(step: &Step) -> Owner {
+fn contention_owner(step: &Step) -> Owner {
     let throttled_percent = step.server.as_ref().and_then(|server| server.throttled_percent);
     if is_throttled(throttled_percent) { Owner::ServerCpu } else { Owner::Contention }
 }

@@ -270,7 +270,7 @@ fn a_server_that_stands_still_is_named() {
 }
 
 #[test]
-fn stalls_that_broke_a_limit_are_their_owners() {
+fn limits_broken_by_stalls_name_the_owner() {
     // Of a thousand gaps, twenty are stalls; so many of these were read late, and for want of a CPU.
     let paused = |late: u64, starved: u64, limit: &str| {
         judged(|step| {

@@ -1,21 +1,21 @@
 //! The lateness of a worker's turns: the longest time for which what it reads may have been there before.
 //!
 //! The kernel stamps the last packet of a read alone. If a stream goes on while the worker is stopped, these
-//! stamps would tell of a server that stood still. So a wait for events lasts a beat at most, and a turn that
-//! begins later than its wait was to end is late by that: the worker was stopped, or had no CPU. A wait that
-//! ends at once has found what came since the last wait: the turn between may have been stopped, too.
+//! stamps would tell of a server that stood still. So a wait for events is short (`WAIT_NS_MAX`), and a turn
+//! that begins later than its wait was to end is late by that: the worker was stopped, or had no CPU. A wait
+//! that ends at once has found what came since the last wait: the turn between may have been stopped, too.
 
 /// The longest wait for events: half of the shortest gap that may be a stall.
-const BEAT_NS: u64 = 5_000_000;
+const WAIT_NS_MAX: u64 = 5_000_000;
 /// A turn that is less late is on time.
 const LATE_NS_MIN: u64 = 1_000_000;
 /// The age at which the run queue is read anew. What gathers there in a longer time on a busy machine would
 /// pass for the reason of the next late turn.
 const READING_NS_MAX: u64 = 100_000_000;
 
-/// Watches over the turns of a worker.
+/// Detects pauses of a worker by its turns, as HdrHistogram's pause detectors do by their timers.
 #[derive(Debug, Default)]
-pub(crate) struct Watchdog {
+pub(crate) struct PauseDetector {
     is_on: bool,
     /// The beginning of the last turn, that of the wait behind it, and the wait's end at the latest.
     turn_ns: u64,
@@ -29,10 +29,10 @@ pub(crate) struct Watchdog {
     pub(crate) starved_ns: u64,
 }
 
-impl Watchdog {
-    /// A watchdog, which watches if the run is of streams.
-    pub(crate) fn new(is_on: bool) -> Watchdog {
-        Watchdog { is_on, ..Watchdog::default() }
+impl PauseDetector {
+    /// A detector, which is on if the run is of streams.
+    pub(crate) fn new(is_on: bool) -> PauseDetector {
+        PauseDetector { is_on, ..PauseDetector::default() }
     }
 
     /// Begins a wait of at most `wait_ns`. Returns how long to wait.
@@ -40,7 +40,7 @@ impl Watchdog {
         if !self.is_on {
             return wait_ns;
         }
-        let wait_ns = wait_ns.unwrap_or(BEAT_NS).min(BEAT_NS);
+        let wait_ns = wait_ns.unwrap_or(WAIT_NS_MAX).min(WAIT_NS_MAX);
         (self.began_ns, self.due_ns) = (now_ns, now_ns + wait_ns);
         // The first wait is behind no turn.
         if self.turn_ns == 0 {
@@ -91,12 +91,12 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn turns_are_late_by_their_beat() {
-        let mut watchdog = Watchdog::new(true);
+    fn turns_are_late_by_their_wait() {
+        let mut pauses = PauseDetector::new(true);
         let mut turn = |began: u64, wait: Option<u64>, woken: u64, queued: u64| {
-            let wait_ns = watchdog.begin_wait(began * MS, wait.map(|ms| ms * MS));
-            watchdog.begin_turn(woken * MS, false, || queued * MS);
-            (wait_ns, watchdog.late_ns / MS, watchdog.starved_ns / MS)
+            let wait_ns = pauses.begin_wait(began * MS, wait.map(|ms| ms * MS));
+            pauses.begin_turn(woken * MS, false, || queued * MS);
+            (wait_ns, pauses.late_ns / MS, pauses.starved_ns / MS)
         };
         assert_eq!(turn(100, None, 103, 40), (Some(5 * MS), 0, 0));
         assert_eq!(turn(103, Some(2 * MS), 105, 40), (Some(5 * MS), 0, 0));
@@ -108,24 +108,24 @@ mod tests {
 
     #[test]
     fn unread_events_are_as_late() {
-        let mut watchdog = Watchdog::new(true);
+        let mut pauses = PauseDetector::new(true);
         let mut turn = |began: u64, woken: u64, has_more| {
-            watchdog.begin_wait(began * MS, Some(2 * MS));
-            watchdog.begin_turn(woken * MS, has_more, || 0);
-            watchdog.late_ns / MS
+            pauses.begin_wait(began * MS, Some(2 * MS));
+            pauses.begin_turn(woken * MS, has_more, || 0);
+            pauses.late_ns / MS
         };
         assert_eq!([turn(100, 502, false), turn(510, 510, true), turn(520, 521, false)], [400, 400, 0]);
     }
 
     #[test]
     fn absences_in_a_turn_add_up() {
-        let mut watchdog = Watchdog::new(true);
-        watchdog.begin_wait(100 * MS, None);
-        watchdog.begin_turn(110 * MS, false, || 0);
-        watchdog.add(110 * MS, 113 * MS, || 2 * MS);
-        watchdog.add(113 * MS, 113 * MS + 1, || panic!("that is on time"));
-        assert_eq!((watchdog.late_ns, watchdog.starved_ns), (8 * MS, 2 * MS));
-        let mut idle = Watchdog::new(false);
+        let mut pauses = PauseDetector::new(true);
+        pauses.begin_wait(100 * MS, None);
+        pauses.begin_turn(110 * MS, false, || 0);
+        pauses.add(110 * MS, 113 * MS, || 2 * MS);
+        pauses.add(113 * MS, 113 * MS + 1, || panic!("that is on time"));
+        assert_eq!((pauses.late_ns, pauses.starved_ns), (8 * MS, 2 * MS));
+        let mut idle = PauseDetector::new(false);
         assert_eq!(idle.begin_wait(0, None), None);
         idle.begin_turn(500 * MS, false, || panic!("nothing is watched"));
         assert_eq!(idle.late_ns, 0);
