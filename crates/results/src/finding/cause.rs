@@ -93,7 +93,7 @@ findings! {
         longest: Ns,
         /// Owners of the stalls: shares.
         owners: String,
-    } => "it read answers late, which stalled {}, the longest gap was {longest}: {owners}", times.times();
+    } => "it read answers late; they stalled {}, for up to {longest} ({owners})", times.times();
     /// Clients were ready, and the load passed without a message.
     GeneratorSentNothing "generator.sent_nothing" {
         /// The length of the load.
