@@ -280,6 +280,32 @@ fn other_answers_are_told_with_what_to_do() {
     outcome.assert_failed(1, "could_not.reach.status_200", &["--protocol sse"]);
 }
 
+/// An app's file of a server that tells numbered events by itself.
+const TICKS: &str = r#"
+protocol = "sse"
+
+[push.tick]
+when = { json = { "/type" = "tick" } }
+number = "json:/n"
+
+[load]
+people = 5
+duration = "3s"
+"#;
+
+#[test]
+fn pushes_on_streams_are_counted_by_number() {
+    let Some((_node, address)) = node(&[]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("ticks.toml"), TICKS).unwrap();
+    let mut command = throng(["run", "ticks.toml", &format!("http://{address}/ticks")]);
+    command.args(["--connect-timeout", "20s", "--format", "json", "--no-store"]).current_dir(folder.path());
+    let outcome = run(&mut command, WITHIN);
+    let [pushed, skipped] = ["pushed", "push_skipped"].map(|name| sum_of(&outcome.json(), name));
+    assert!(skipped >= 5 && pushed > 5 * skipped, "{outcome}");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+}
+
 #[test]
 fn clients_that_only_receive_say_nothing() {
     let server = Server::start(&[]);

@@ -27,6 +27,17 @@ function open(request, response, room) {
   response.on('close', () => rooms.get(room).delete(response))
 }
 
+// Numbered by itself, and every tenth number left out.
+function tick(request, response) {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  let n = 0
+  const timer = setInterval(() => {
+    n += 1
+    if (n % 10 !== 5) response.write(`data: ${JSON.stringify({ type: 'tick', n })}\n\n`)
+  }, 50)
+  response.on('close', () => clearInterval(timer))
+}
+
 async function publish(request, response, room) {
   let data = ''
   for await (const part of request) data += part
@@ -43,6 +54,7 @@ function handle(request, response) {
   const url = new URL(request.url, 'http://localhost')
   if (request.method === 'POST') return publish(request, response, url.pathname.slice('/publish/'.length))
   if (url.pathname === '/events') return open(request, response, url.searchParams.get('room'))
+  if (url.pathname === '/ticks') return tick(request, response)
   if (url.pathname === '/told') return response.end(String(told))
   if (url.pathname === '/over') return response.writeHead(204).end()
   if (url.pathname === '/moved') return response.writeHead(307, { Location: '/events' + url.search }).end()
