@@ -103,6 +103,8 @@ def rows(yardstick: Server) -> list[Row]:
             [Pair(tools.NGINX, tool) for tool in tools.UNIX_TOOLS]),
         Row(f"client: CPU per HTTP/2 request, {tools.HTTP2_STREAMS} streams on each connection", "µs", CLIENT_CPU,
             [Pair(tools.NGINX_HTTP2, tool) for tool in tools.HTTP2_TOOLS]),
+        Row("client: CPU per event of a streamed answer", "µs", CLIENT_CPU,
+            [Pair(tools.THRONG_SERVE, tool) for tool in tools.STREAM_TOOLS]),
         Row("client: CPU per connection made", "µs", CLIENT_CPU,
             clients(tools.THRONG_IDLE, tools.WEBSOCKET_BENCH_IDLE, tools.K6_IDLE)),
         Row("client: CPU per TLS handshake, with a request", "µs", CLIENT_CPU,
@@ -236,6 +238,15 @@ def completion(bench: Bench, repeats: int) -> str:
     )
 
 
+def first_events(bench: Bench) -> str:
+    """How long first events took by each tool's own account, of a server that writes them at once, and how many it read."""
+    told = []
+    for tool in tools.STREAM_TOOLS:
+        for _, run in bench.runs.get(Pair(tools.THRONG_SERVE, tool), [])[-1:]:
+            told.append(f"{tool.name} {tools.first_event_ms(tool, run.output):.2f} ms (p50), {run.units:,.0f} events read")
+    return f"First events, which throng serve writes at once: {'; '.join(told)}."
+
+
 def build(*package: str) -> str:
     """Builds a program of this checkout; its path."""
     build = ["cargo", "build", "--release", *package, "--message-format=json-render-diagnostics"]
@@ -301,6 +312,8 @@ def main() -> int:
     tools.EVENTS_FILE.unlink(missing_ok=True)
     print(f"{machine()}. Clients measured against {servers}; median of {args.repeats} (lowest–highest).\n")
     print(bench.table(chosen))
+    if any(pair.tool in tools.STREAM_TOOLS for pair in bench.runs):
+        print(f"\n{first_events(bench)}")
     if not args.only:
         print(f"\n{loop_lag(bench, yardstick, args.repeats)}")
         print(f"\n{completion(bench, args.repeats)}")

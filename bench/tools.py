@@ -337,6 +337,50 @@ UNIX_TOOLS = (
     over_unix_socket(autocannon(UNIX_CONNECTIONS), "--socketPath"),
 )
 
+# Answers of `throng serve` in OpenAI's form: a hundred events, 10 ms apart. Sizes are connections, with ten answers on
+# each, so that both runs take ten seconds, and what a tool costs each second cancels out. Twenty leave guidellm no CPU.
+STREAM_SIZES = (2, 12)
+THRONG_STREAM = over_http(throng(
+    STREAM_SIZES, lambda step: step["counts"]["events"], "stream", "--api=openai", "--model=mock", "--prompt=Say hello.",
+    "--connections={}", "--amount={}0"
+))
+
+
+def guidellm_run(program: str, url: str, size: int) -> list[str]:
+    """Prints its report, a file, in place of its log. Prompts are lines of a text file, of which each is used once."""
+    folder = Path(tempfile.mkdtemp(prefix="throng-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    prompts, report = folder / "prompts.txt", folder / "report.json"
+    prompts.write_text("Say hello.\n" * 10 * size)
+    return [
+        "sh", "-c", f'"$@" >/dev/null 2>&1 && cat {report}', "sh", program, "run", "--disable-console",
+        "--backend", f"kind=openai_http,target={url.rstrip('/')},model=mock,validate_backend=false",
+        "--data", f"kind=text_file,path={prompts}", "--profile", f"kind=concurrent,streams={size}",
+        "--constraint", f"kind=max_requests,count={10 * size}", "--output", f"kind=json,path={report}",
+    ]
+
+
+def guidellm_events(output: str, size: int) -> int:
+    answers = json.loads(output)["benchmarks"][0]["requests"]["successful"]
+    if len(answers) != 10 * size:
+        raise ValueError(f"{len(answers)} answers of {10 * size}")
+    return sum(answer["info"]["timings"]["token_iterations"] for answer in answers)
+
+
+GUIDELLM = over_http(Tool(
+    "guidellm", "GUIDELLM", "guidellm", STREAM_SIZES, argv=guidellm_run, count=guidellm_events,
+    env=lambda url, size: {"GUIDELLM__MAX_WORKER_PROCESSES": "1"},
+))
+STREAM_TOOLS = (THRONG_STREAM, GUIDELLM)
+
+
+def first_event_ms(tool: Tool, output: str) -> float:
+    """The median time to the first event, as the tool reports it."""
+    if tool is GUIDELLM:
+        return json.loads(output)["benchmarks"][0]["metrics"]["time_to_first_token_ms"]["successful"]["median"]
+    return last_step(output)["first"]["p50_ms"]
+
+
 def secured(tool: Tool) -> Tool:
     """The same tool, given a URL with TLS."""
     return replace(tool, argv=lambda program, url, size: tool.argv(program, url.replace("ws:", "wss:", 1), size))
