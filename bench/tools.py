@@ -337,13 +337,23 @@ UNIX_TOOLS = (
     over_unix_socket(autocannon(UNIX_CONNECTIONS), "--socketPath"),
 )
 
-# Answers of `throng serve` in OpenAI's form: a hundred events, 10 ms apart. Sizes are connections, with ten answers on
-# each, so that both runs take ten seconds, and what a tool costs each second cancels out. Twenty leave guidellm no CPU.
-STREAM_SIZES = (2, 12)
-THRONG_STREAM = over_http(throng(
+# Answers of `throng serve` in OpenAI's form: a hundred events, 10 ms apart. Sizes are connections, with as many answers
+# on each, so that both runs take as long, and what a tool costs each second cancels out. Twenty leave guidellm no CPU,
+# and guidellm's start takes as much CPU time as tens of thousands of events.
+STREAM_SIZES, STREAM_ANSWERS = (2, 12), 40
+
+
+def with_answers(tool: Tool) -> Tool:
+    """The same tool, given the number of answers to read."""
+    return replace(tool, argv=lambda program, url, size: [
+        *tool.argv(program, url, size), f"--amount={STREAM_ANSWERS * size}"
+    ])
+
+
+THRONG_STREAM = with_answers(over_http(throng(
     STREAM_SIZES, lambda step: step["counts"]["events"], "stream", "--api=openai", "--model=mock", "--prompt=Say hello.",
-    "--connections={}", "--amount={}0"
-))
+    "--connections={}"
+)))
 
 
 def guidellm_run(program: str, url: str, size: int) -> list[str]:
@@ -351,19 +361,19 @@ def guidellm_run(program: str, url: str, size: int) -> list[str]:
     folder = Path(tempfile.mkdtemp(prefix="throng-bench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     prompts, report = folder / "prompts.txt", folder / "report.json"
-    prompts.write_text("Say hello.\n" * 10 * size)
+    prompts.write_text("Say hello.\n" * STREAM_ANSWERS * size)
     return [
         "sh", "-c", f'"$@" >/dev/null 2>&1 && cat {report}', "sh", program, "run", "--disable-console",
         "--backend", f"kind=openai_http,target={url.rstrip('/')},model=mock,validate_backend=false",
         "--data", f"kind=text_file,path={prompts}", "--profile", f"kind=concurrent,streams={size}",
-        "--constraint", f"kind=max_requests,count={10 * size}", "--output", f"kind=json,path={report}",
+        "--constraint", f"kind=max_requests,count={STREAM_ANSWERS * size}", "--output", f"kind=json,path={report}",
     ]
 
 
 def guidellm_events(output: str, size: int) -> int:
     answers = json.loads(output)["benchmarks"][0]["requests"]["successful"]
-    if len(answers) != 10 * size:
-        raise ValueError(f"{len(answers)} answers of {10 * size}")
+    if len(answers) != STREAM_ANSWERS * size:
+        raise ValueError(f"{len(answers)} answers of {STREAM_ANSWERS * size}")
     return sum(answer["info"]["timings"]["token_iterations"] for answer in answers)
 
 
