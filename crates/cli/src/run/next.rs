@@ -83,7 +83,7 @@ fn chosen(run: &Run) -> Vec<Next> {
     for next in RULES.iter().filter_map(|rule| rule(run, &conclusion)) {
         // Two rules may come to one command: whoever types it has done both.
         let is_there = chosen.iter().any(|other| other.words.is_some() && other.words == next.words);
-        if !is_there && next.words.as_ref().is_none_or(is_taken) {
+        if !is_there && next.words.as_deref().is_none_or(is_taken) {
             chosen.push(next);
         }
     }

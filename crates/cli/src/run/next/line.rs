@@ -30,7 +30,7 @@ pub(crate) fn begin(grammar: fn() -> Command) {
 
 /// Returns whether the command line takes these words. Flags may exclude each other in ways that no rule
 /// knows: a proposal that is refused is worse than none.
-pub(super) fn is_taken(words: &Vec<String>) -> bool {
+pub(super) fn is_taken(words: &[String]) -> bool {
     let words = look::spelled_out(words.iter().map(Into::into).collect());
     GRAMMAR.get().is_some_and(|grammar| grammar().try_get_matches_from(words).is_ok())
 }

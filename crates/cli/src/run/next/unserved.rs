@@ -37,7 +37,7 @@ fn writing_app(run: &Run) -> Option<Vec<String>> {
     let program = run.command.first()?;
     let names = [run.scenario.name(), &run.dialect, "plain"];
     let words = names.map(|from| [program, "init", "--from", from].map(str::to_owned).to_vec());
-    words.into_iter().find(is_taken)
+    words.into_iter().find(|words| is_taken(words))
 }
 
 /// A server that is gone answers no search either.
