@@ -189,7 +189,7 @@ pub fn run_child() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::simulation::plan;
+    use crate::support::plan;
 
     /// The memory told by a child that writes `frame`, in printf's notation.
     fn told(frame: &str, within: Duration) -> Option<u64> {

@@ -31,6 +31,9 @@ mod replay;
 mod rows;
 mod scrape;
 mod server_reading;
+#[cfg(test)]
+#[path = "../../../tests/support/plan.rs"]
+mod support;
 mod sweep;
 mod threads;
 mod watch;

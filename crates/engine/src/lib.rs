@@ -12,6 +12,9 @@ mod messages;
 mod probe;
 mod publishers;
 mod reporter;
+#[cfg(test)]
+#[path = "../../../tests/support/plan.rs"]
+mod support;
 mod timing;
 mod worker;
 

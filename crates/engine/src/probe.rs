@@ -208,14 +208,14 @@ impl<'a> Probe<'a> {
 mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
-    use std::sync::Arc;
     use std::thread;
     use std::time::Duration;
 
-    use load::{ClientSpec, Connecting, Draining, Endpoint, Workload};
-    use wire::{Carrier, Io, StreamId};
+    use load::{Connecting, Endpoint};
+    use wire::{Io, StreamId};
 
     use super::*;
+    use crate::support::plan;
 
     const TIMEOUT_NS: u64 = 10_000_000_000;
 
@@ -258,50 +258,9 @@ mod tests {
     }
 
     fn plan_to(endpoint: Endpoint) -> Plan {
-        Plan {
-            endpoints: vec![endpoint],
-            tls: None,
-            client_spec: ClientSpec {
-                dialect: wire::DialectId::Raw,
-                carrier: Carrier::Http1,
-                is_secure: false,
-                host: "localhost".into(),
-                path: "/".into(),
-                origin: None,
-                subprotocols: Vec::new(),
-                headers: Vec::new(),
-                userinfo: None,
-                deflate: None,
-                payload_bytes: None,
-                payload_bytes_max: None,
-                rows: Arc::default(),
-                text: false,
-                message_bytes_max: 1 << 20,
-                of_dialect: wire::DialectOptions::default(),
-                people: Arc::default(),
-            },
-            login_servers: Vec::new(),
-            workload: Workload::Echo,
-            rooms: Arc::default(),
-            speakers: None,
-            slow: None,
-            churn: None,
-            messages_per_connection: None,
-            flap: None,
-            publishing: None,
-            connecting: Connecting {
-                timeout_ns: TIMEOUT_NS,
-                rate_per_s: None,
-                parallel: 1,
-                local_addrs: Vec::new(),
-            },
-            draining: Draining { quiet_ns: None, timeout_ns: 0 },
-            records_events: false,
-            clients_max: None,
-            epoch_ns: 0,
-            unix_epoch_ns: 0,
-            seed: 1,
-        }
+        let plan = plan();
+        let connecting = Connecting { timeout_ns: TIMEOUT_NS, ..plan.connecting };
+        Plan { endpoints: vec![endpoint], connecting, ..plan }
     }
 
     #[test]

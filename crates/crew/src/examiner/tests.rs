@@ -8,8 +8,8 @@ use stats::Counts;
 
 use super::*;
 use crate::error::Error;
-use crate::fleet::simulation::plan;
 use crate::replay;
+use crate::support::plan;
 
 mod lies;
 

@@ -43,7 +43,7 @@ mod relay;
 mod seal;
 mod sense;
 #[cfg(test)]
-pub(crate) mod simulation;
+mod simulation;
 mod stall;
 mod talk;
 mod transport;

@@ -244,7 +244,7 @@ mod tests {
             Some(path) => Endpoint::Unix(path.into()),
             None => Endpoint::Inet(endpoint.parse().unwrap()),
         };
-        Policy { allowed }.refusal(&Plan { endpoints: vec![endpoint], ..crate::fleet::simulation::plan() })
+        Policy { allowed }.refusal(&Plan { endpoints: vec![endpoint], ..crate::support::plan() })
     }
 
     #[test]

@@ -183,7 +183,7 @@ mod tests {
     use load::{Churn, Cuts, Schedule, Slow, StepOrder, Until, Visit, VisitStep};
 
     use super::*;
-    use crate::fleet::simulation::plan;
+    use crate::support::plan;
 
     fn brief() -> Brief {
         let segments = [2, 3].map(|worker| Segment { worker, workers: 5 }).to_vec();

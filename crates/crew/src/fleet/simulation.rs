@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use async_nats::Subscriber;
 use engine::{Command, Delta, Report, Settled};
 use futures_util::StreamExt;
-use load::{ClientSpec, Connecting, Draining, Endpoint, Load, Plan, Schedule, StepOrder, Workload};
+use load::{Load, Schedule, StepOrder};
 use net::clock;
 use net::proc::ProcessTree;
 use nkeys::XKey;
@@ -29,6 +29,7 @@ use super::{AgentSelection, Nats};
 use crate::crew::Crew;
 use crate::http::{Source, Timeouts};
 use crate::observer::{Observer, Progress};
+use crate::support::plan;
 use crate::{OnLoss, ServerWatch};
 
 /// Length of the simulated step.
@@ -266,51 +267,6 @@ fn carried_bytes(told_at: u16) -> Option<u64> {
     let source = Source { host: "127.0.0.1".into(), port: told_at, path: "/varz".into() };
     let told: serde_json::Value = serde_json::from_slice(&source.get(PATIENCE).ok()?.body).ok()?;
     told["in_bytes"].as_u64()
-}
-
-/// A plan that is never carried out.
-pub(crate) fn plan() -> Plan {
-    let client_spec = ClientSpec {
-        dialect: wire::DialectId::Raw,
-        carrier: wire::Carrier::Http1,
-        is_secure: false,
-        host: "server".into(),
-        path: "/".into(),
-        origin: None,
-        subprotocols: Vec::new(),
-        headers: Vec::new(),
-        userinfo: None,
-        deflate: None,
-        payload_bytes: None,
-        payload_bytes_max: None,
-        rows: Default::default(),
-        text: false,
-        message_bytes_max: 1 << 20,
-        of_dialect: Default::default(),
-        people: Default::default(),
-    };
-    let connecting = Connecting { timeout_ns: 1, rate_per_s: None, parallel: 1, local_addrs: Vec::new() };
-    Plan {
-        endpoints: vec![Endpoint::Unix("/nowhere".into())],
-        tls: None,
-        login_servers: Vec::new(),
-        client_spec,
-        workload: Workload::Echo,
-        speakers: None,
-        slow: None,
-        rooms: std::sync::Arc::default(),
-        churn: None,
-        messages_per_connection: None,
-        flap: None,
-        publishing: None,
-        connecting,
-        draining: Draining { quiet_ns: Some(2_000_000_000), timeout_ns: 5_000_000_000 },
-        records_events: false,
-        clients_max: None,
-        epoch_ns: clock::monotonic_ns(),
-        unix_epoch_ns: clock::realtime_ns(),
-        seed: 1,
-    }
 }
 
 struct NullObserver;
