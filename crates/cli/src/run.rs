@@ -9,7 +9,7 @@ mod run_recorder;
 mod sink;
 mod weight;
 
-use crew::fleet::{AgentSelection, RemoteServerReader};
+use crew::fleet::{self, AgentSelection, RemoteServerReader};
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use net::proc::Service;
 use net::socket::Addr;
@@ -109,28 +109,21 @@ fn start_crew(
     let watch = watch(request)?;
     let is_interrupted = || recorder.live.was_interrupted();
     let crew = match fleet {
-        Some(wanted) => Crew::of_fleet(plan, wanted, args.fleet.on_loss(), watch, &is_interrupted),
-        None => Crew::start(plan, shape, watch, hidden::child),
+        Some(wanted) => fleet::start_crew(plan, wanted, args.fleet.on_loss(), watch, &is_interrupted)
+            .map_err(without_workers),
+        None => Crew::start(plan, shape, watch, hidden::child).map_err(without_workers),
     };
-    let mut crew = crew.map_err(|error| match is_interrupted() {
-        true => Failure::interrupted(),
-        false => {
-            let reason = reason(&error);
-            Failure::of_generator("start_workers", "start the workers", error).because(reason)
-        }
-    })?;
+    let mut crew = crew.map_err(|failure| if is_interrupted() { Failure::interrupted() } else { failure })?;
     if let Some(source) = &args.scrape {
         crew.set_scrape(scrape::start(source, &args.scrape_only)?);
     }
     Ok(crew)
 }
 
-/// The reason why there are no workers, as part of a key.
-fn reason(error: &crew::Error) -> String {
-    match error {
-        crew::Error::Fleet(error) => variant(error),
-        error => variant(error),
-    }
+/// The failure to start workers, by a crew's or a fleet's error.
+fn without_workers(error: impl std::error::Error) -> Failure {
+    let reason = variant(&error);
+    Failure::of_generator("start_workers", "start the workers", error).because(reason)
 }
 
 /// Measures, judges and keeps step after step. What was kept before an error is still worth printing.
@@ -164,7 +157,7 @@ fn measure(
         let step = judge.judge(step, &order, recorder.run.steps.last());
         if let Some(error) = error {
             recorder.keep_cut_short(judge::cut_short(step, &error));
-            let reason = reason(&error);
+            let reason = variant(&error);
             return Err(Failure::of_generator("go_on", "go on", error).because(reason));
         }
         // Of a step that the user ended, nothing follows for the next.

@@ -1,6 +1,6 @@
 //! The coordinator: takes all workers through a step together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::process::Command as Process;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -11,13 +11,12 @@ use load::{Connecting, Draining, Plan, Segment, StepOrder};
 use net::clock;
 use results::{Interrupted, Step};
 
-use crate::agents::{Agents, OnLoss};
+use crate::agents::Agents;
 use crate::deadlines::{DrainClock, PhaseDeadline, SILENCE_NS_MAX};
 use crate::drain::{Drain, Next};
 use crate::ending::Ending;
 use crate::error::{Broken, Error};
-use crate::fleet::{AgentSelection, Fleet};
-use crate::local::{Local, START_WITHIN};
+use crate::local::{LocalWorkers, START_WITHIN};
 use crate::merge::{Merge, Participants};
 use crate::observer::{Observer, Progress, StepPhase};
 use crate::rows::Seen;
@@ -85,39 +84,24 @@ impl Crew {
     ) -> Result<Self, Error> {
         let workers = shape.processes * shape.threads;
         let segments: Vec<Segment> = (0..workers).map(|worker| Segment { worker, workers }).collect();
-        let local = Local::start(plan, &segments, shape.processes.into(), &shape.cpus, &child, START_WITHIN);
+        let processes = shape.processes.into();
+        let local = LocalWorkers::start(plan, &segments, processes, &shape.cpus, &child, START_WITHIN);
         let (local, reports) = local.map_err(Error::Start)?;
-        let agents = Agents::Local(local);
-        Ok(Self::new(plan, agents, (0..workers).collect(), reports, watch))
+        Ok(Self::of_agents(plan, Box::new(local), workers, reports, watch))
     }
 
-    /// Finds agents on other machines and starts workers there.
-    ///
-    /// # Errors
-    /// When NATS cannot be reached, there are not enough agents, or the user does not want to wait for them.
-    pub fn of_fleet(
+    /// The coordinator of `agents` whose workers, with the numbers below `workers`, have started and report to
+    /// `reports`.
+    pub fn of_agents(
         plan: &Plan,
-        wanted: &AgentSelection,
-        on_loss: OnLoss,
-        watch: ServerWatch,
-        is_interrupted: &dyn Fn() -> bool,
-    ) -> Result<Self, Error> {
-        let (fleet, reports) = Fleet::start(wanted, plan, is_interrupted).map_err(Error::Fleet)?;
-        let workers = fleet.states().iter().flat_map(|agent| agent.workers.clone()).collect();
-        let agents = Agents::Fleet { fleet, lost: BTreeMap::new(), on_loss };
-        Ok(Self::new(plan, agents, workers, reports, watch))
-    }
-
-    pub(crate) fn new(
-        plan: &Plan,
-        agents: Agents,
-        workers: BTreeSet<u16>,
+        agents: Box<dyn Agents>,
+        workers: u16,
         reports: Receiver<Report>,
         watch: ServerWatch,
     ) -> Self {
         let away_ns = plan.flap.map(|flap| flap.away_ns.unwrap_or(0));
-        let (workload, rooms, workers_all) = (plan.workload, Arc::clone(&plan.rooms), workers.len() as u16);
-        let participants = Participants { workload, rooms, workers: workers_all, away_ns };
+        let (workload, rooms) = (plan.workload, Arc::clone(&plan.rooms));
+        let participants = Participants { workload, rooms, workers, away_ns };
         Self {
             rss_before: agents.rss_before(),
             worker_set: WorkerSet::new(plan, agents, workers, reports),
@@ -291,7 +275,8 @@ impl Crew {
     /// The generator's memory per client, with the memory of lost agents.
     fn bytes_per_client(&self) -> Option<f64> {
         let grown = self.rss_grown.zip(self.rss_before).map(|(is, was)| is.saturating_sub(was));
-        let is_known = self.usable > 0 && self.worker_set.agents.are_all_there();
+        let are_all_there = self.worker_set.workers().len() == usize::from(self.participants.workers);
+        let is_known = self.usable > 0 && are_all_there;
         grown.filter(|_| is_known).map(|bytes| bytes as f64 / self.usable as f64)
     }
 

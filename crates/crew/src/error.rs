@@ -4,17 +4,12 @@ use std::io;
 
 use results::Step;
 
-use crate::fleet;
-
 /// Why no step could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A worker could not be started.
     #[error("cannot start: {}", net::errors::told(.0))]
     Start(io::Error),
-    /// The agents of a fleet are not available.
-    #[error(transparent)]
-    Fleet(fleet::Error),
     /// An agent of a fleet is gone, and the run ends with it.
     #[error("agent {agent} was lost: {why}")]
     Lost {

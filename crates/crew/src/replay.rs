@@ -6,10 +6,9 @@ use engine::Report;
 use load::{Plan, StepOrder};
 use results::Step;
 
-use crate::agents::Agents;
 use crate::crew::Crew;
 use crate::error::Broken;
-use crate::local::Local;
+use crate::local::LocalWorkers;
 use crate::observer::{Observer, Progress};
 use crate::watch::ServerWatch;
 
@@ -35,7 +34,7 @@ pub fn replay(plan: &Plan, workers: u16, order: StepOrder, reports: Vec<Report>)
         let _ = sender.send(report);
     }
     drop(sender);
-    let agents = Agents::Local(Local::Children { all: Vec::new(), rss_before: Some(0) });
-    let mut crew = Crew::new(plan, agents, (0..workers).collect(), inbox, ServerWatch::new(None, false));
+    let local = LocalWorkers::Children { all: Vec::new(), rss_before: Some(0) };
+    let mut crew = Crew::of_agents(plan, Box::new(local), workers, inbox, ServerWatch::new(None, false));
     crew.measure(order, &mut NullObserver)
 }

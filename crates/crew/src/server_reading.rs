@@ -11,58 +11,80 @@ use serde::{Deserialize, Serialize};
 
 /// A server's usage so far and now. Times are totals that never go backwards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ServerReading {
+pub struct ServerReading {
     /// The time on the clock of the server's machine.
-    pub(crate) at_ns: u64,
+    pub at_ns: u64,
     /// Cores that the server may use.
-    pub(crate) cores: f64,
+    pub cores: f64,
     /// True if all of the server has ended: these are the last values.
-    pub(crate) has_ended: bool,
-    pub(crate) cpu_ns: u64,
-    pub(crate) switches: u64,
-    pub(crate) rss_bytes: u64,
+    pub has_ended: bool,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Context switches.
+    pub switches: u64,
+    /// Resident memory.
+    pub rss_bytes: u64,
     /// The part of the memory that is backed by files, or shared.
-    pub(crate) file_bytes: u64,
-    pub(crate) processes: u32,
-    pub(crate) threads: u32,
-    pub(crate) fds: Option<u32>,
+    pub file_bytes: u64,
+    /// Processes.
+    pub processes: u32,
+    /// Threads of all of them.
+    pub threads: u32,
+    /// Open descriptors, if they can be read.
+    pub fds: Option<u32>,
     /// The server's head: the process that listens, or one above it.
-    pub(crate) pid: u32,
+    pub pid: u32,
     /// The program of its head.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Open files that its head may have.
-    pub(crate) fds_max: Option<u64>,
+    pub fds_max: Option<u64>,
     /// Periods of its CPU quota, and how many of them ended with none left.
-    pub(crate) quota_periods: Option<(u64, u64)>,
+    pub quota_periods: Option<(u64, u64)>,
     /// Readings that only a whole look has, which costs more.
-    pub(crate) whole: Option<WindowReading>,
+    pub whole: Option<WindowReading>,
 }
 
 /// Readings taken only at the ends of a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct WindowReading {
+pub struct WindowReading {
     /// The most proportional memory there has been.
-    pub(crate) pss_bytes: Option<u64>,
+    pub pss_bytes: Option<u64>,
     /// The most resident memory there has been.
-    pub(crate) rss_bytes_peak: Option<u64>,
+    pub rss_bytes_peak: Option<u64>,
     /// How many descriptors may have been open at once, long ago; 0: only a few.
-    pub(crate) fds_peak: Option<u64>,
-    pub(crate) threads: Vec<ThreadReading>,
+    pub fds_peak: Option<u64>,
+    /// Live threads.
+    pub threads: Vec<ThreadReading>,
 }
 
 /// A live thread's totals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ThreadReading {
-    pub(crate) pid: u32,
-    pub(crate) tid: u32,
-    pub(crate) name: String,
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-    pub(crate) run_queue_wait_ns: u64,
+pub struct ThreadReading {
+    /// Its process.
+    pub pid: u32,
+    /// Its number.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// CPU time in user mode.
+    pub user_ns: u64,
+    /// CPU time in the kernel.
+    pub system_ns: u64,
+    /// The time that it was ready to run, and waited for a CPU.
+    pub run_queue_wait_ns: u64,
+}
+
+/// Reads the usage of a server, on this machine or on another.
+pub trait ServerReader {
+    /// Reads the usage; a `whole` look costs more. `None` if nothing can be told of it.
+    fn look(&mut self, whole: bool) -> Option<ServerReading>;
+
+    /// The server's processes on this machine, as of the last reading.
+    fn pids(&self) -> Vec<u32>;
 }
 
 /// Reads the usage of a server on this machine.
-pub(crate) struct ServerReader {
+pub struct LocalServerReader {
     tree: ProcessTree,
     pid: u32,
     name: Option<String>,
@@ -72,9 +94,9 @@ pub(crate) struct ServerReader {
     latest: Option<ServerReading>,
 }
 
-impl ServerReader {
+impl LocalServerReader {
     /// A reader of the server's processes and their descendants. The limits of the server are its head's.
-    pub(crate) fn on(server: &Service) -> Self {
+    pub fn on(server: &Service) -> Self {
         let quota = CpuQuota::of(server.head());
         let cores = affinity::cpus_of(server.head()).max(1) as f64;
         // Whichever is less: a quota may allow more cores than the process may run on.
@@ -88,13 +110,6 @@ impl ServerReader {
             cores,
             latest: None,
         }
-    }
-
-    /// Reads the usage. A server that has ended, or cannot be read now, keeps the last values; `None` if
-    /// there are none.
-    pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
-        let sampled = self.tree.sample();
-        self.handle_sampled(sampled, whole)
     }
 
     fn handle_sampled(&mut self, sampled: io::Result<Usage>, whole: bool) -> Option<ServerReading> {
@@ -144,9 +159,17 @@ impl ServerReader {
             }),
         }
     }
+}
 
-    /// The server's processes, as of the last reading.
-    pub(crate) fn pids(&self) -> Vec<u32> {
+impl ServerReader for LocalServerReader {
+    /// Reads the usage. A server that has ended, or cannot be read now, keeps the last values; `None` if
+    /// there are none.
+    fn look(&mut self, whole: bool) -> Option<ServerReading> {
+        let sampled = self.tree.sample();
+        self.handle_sampled(sampled, whole)
+    }
+
+    fn pids(&self) -> Vec<u32> {
         self.tree.pids()
     }
 }
@@ -176,7 +199,7 @@ mod tests {
 
     #[test]
     fn unreadable_servers_have_not_ended() {
-        let mut reader = ServerReader::on(&Service::of(std::process::id()));
+        let mut reader = LocalServerReader::on(&Service::of(std::process::id()));
         let no_files = || io::Error::other("too many open files");
         assert_eq!(reader.handle_sampled(Err(no_files()), true), None, "nothing was seen yet");
         let seen = reader.look(true).unwrap();

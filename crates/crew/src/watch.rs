@@ -8,8 +8,7 @@ use net::proc::Service;
 use results::{MachineUse, ServerUse, ThreadUse};
 use stats::fit::Before;
 
-use crate::fleet::RemoteServerReader;
-use crate::server_reading::{ServerReader, ServerReading, ThreadReading, WindowReading};
+use crate::server_reading::{LocalServerReader, ServerReader, ServerReading, ThreadReading, WindowReading};
 
 use machine::MachineWatch;
 
@@ -23,7 +22,7 @@ const THREADS_LISTED_MAX: usize = 16;
 
 /// Watches the server's process tree, if it runs here or under a target agent, and this machine.
 pub struct ServerWatch {
-    server: Option<Reader>,
+    server: Option<Box<dyn ServerReader>>,
     is_here: bool,
     next_ns: u64,
     first: Option<Sample>,
@@ -57,12 +56,6 @@ pub(crate) struct Seen {
     pub(crate) throttled_percent: Option<f64>,
 }
 
-/// A reader of the server's figures, on this machine or a target agent's.
-enum Reader {
-    Local(Box<ServerReader>),
-    Remote(Box<RemoteServerReader>),
-}
-
 /// One reading.
 #[derive(Clone)]
 struct Sample {
@@ -91,12 +84,12 @@ impl ServerWatch {
     /// Watches the server's processes and their descendants, or only the machine for `None`. `is_here`: the
     /// server runs on this machine, where its processes may be hidden.
     pub fn new(server: Option<&Service>, is_here: bool) -> Self {
-        Self::with(server.map(|server| Reader::Local(Box::new(ServerReader::on(server)))), is_here)
+        Self::with(server.map(local_reader), is_here)
     }
 
     /// Watches the server of a target agent, whose machine may be this one.
-    pub fn of_agent(reader: RemoteServerReader, is_here: bool) -> Self {
-        Self::with(Some(Reader::Remote(Box::new(reader))), is_here)
+    pub fn of_agent(reader: impl ServerReader + 'static, is_here: bool) -> Self {
+        Self::with(Some(Box::new(reader)), is_here)
     }
 
     /// Has a server that has ended searched for as each step begins.
@@ -104,7 +97,7 @@ impl ServerWatch {
         self.lookup = Some(Box::new(find));
     }
 
-    fn with(server: Option<Reader>, is_here: bool) -> Self {
+    fn with(server: Option<Box<dyn ServerReader>>, is_here: bool) -> Self {
         Self {
             server,
             is_here,
@@ -149,7 +142,7 @@ impl ServerWatch {
     fn find_again(&mut self) {
         let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
-        self.server = found.map(|server| Reader::Local(Box::new(ServerReader::on(&server))));
+        self.server = found.as_ref().map(local_reader);
         (self.growth, self.own_bytes, self.before) = (Vec::new(), None, None);
     }
 
@@ -201,10 +194,7 @@ impl ServerWatch {
         self.add(sample);
         let (first, last) = (self.first.as_ref().expect("started"), self.last.as_ref().expect("started"));
         let server = self.server_use(first, last);
-        let pids = match &self.server {
-            Some(Reader::Local(reader)) => reader.pids(),
-            _ => Vec::new(),
-        };
+        let pids = self.server.as_ref().map(|reader| reader.pids()).unwrap_or_default();
         let machine = self.machine.as_ref().expect("started");
         let (mut machine, throttled_percent) = machine.until_now(&pids, self.is_here);
         // Of listeners here, of which the server's is one.
@@ -236,11 +226,7 @@ impl ServerWatch {
 
     /// Samples the server and the machine; `whole` at the ends of a window.
     fn sample(&mut self, whole: bool) -> Sample {
-        let server = match &mut self.server {
-            Some(Reader::Local(reader)) => reader.look(whole),
-            Some(Reader::Remote(reader)) => reader.look(whole),
-            None => None,
-        };
+        let server = self.server.as_mut().and_then(|reader| reader.look(whole));
         let at_ns = clock::monotonic_ns();
         if server.as_ref().is_some_and(|look| look.has_ended) {
             self.ended_at_ns.get_or_insert(at_ns);
@@ -303,6 +289,10 @@ impl ServerWatch {
             }),
         })
     }
+}
+
+fn local_reader(server: &Service) -> Box<dyn ServerReader> {
+    Box::new(LocalServerReader::on(server))
 }
 
 /// The time from one sample to the next, of which the first took so long. Among thousands of processes, or

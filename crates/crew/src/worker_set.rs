@@ -14,7 +14,7 @@ use load::{Plan, StepOrder};
 use net::{clock, reserve};
 use stats::Counts;
 
-use crate::agents::{Agents, OnLoss};
+use crate::agents::{Agents, LostAgent, OnLoss};
 use crate::deadlines::{PhaseDeadline, SILENCE_NS_MAX, StuckWorkers};
 use crate::error::Error;
 use crate::examiner::Examiner;
@@ -34,7 +34,7 @@ const IDLE: &str = "it comes to no end of its phase, and reports no progress; is
 pub(crate) struct WorkerSet {
     /// The receiver of reports, dropped before the agents, which have more to report.
     reports: Receiver<Report>,
-    pub(crate) agents: Agents,
+    pub(crate) agents: Box<dyn Agents>,
     /// Workers that take part: all but the workers of lost agents.
     workers: BTreeSet<u16>,
     examiner: Examiner,
@@ -58,17 +58,12 @@ pub(crate) enum WorkerEvent {
 
 impl WorkerSet {
     /// The workers that take part in a run.
-    pub(crate) fn new(
-        plan: &Plan,
-        agents: Agents,
-        workers: BTreeSet<u16>,
-        reports: Receiver<Report>,
-    ) -> Self {
+    pub(crate) fn new(plan: &Plan, agents: Box<dyn Agents>, workers: u16, reports: Receiver<Report>) -> Self {
         Self {
-            examiner: Examiner::new(plan, workers.len() as u16).of_own(!agents.are_elsewhere()),
+            examiner: Examiner::new(plan, workers).of_own(!agents.are_elsewhere()),
             reports,
             agents,
-            workers,
+            workers: (0..workers).collect(),
             epoch_ns: plan.epoch_ns,
             log: Log::default(),
             silent: StuckWorkers::default(),
@@ -233,14 +228,15 @@ impl WorkerSet {
         if reserve::is_given_up() {
             return Err(Error::Memory);
         }
-        let Some((agent, workers, on_loss)) = self.agents.lose(worker, &message, self.epoch_ns) else {
+        let at_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+        let Some(LostAgent { name, workers, on_loss }) = self.agents.lose(worker, &message, at_ns) else {
             return Err(Error::Worker { worker, message });
         };
         self.workers.retain(|worker| !workers.contains(worker));
         merge.lose(workers);
         match on_loss {
             OnLoss::Continue if !self.workers.is_empty() => Ok(()),
-            _ => Err(Error::Lost { agent, why: message }),
+            _ => Err(Error::Lost { agent: name, why: message }),
         }
     }
 }

@@ -20,7 +20,7 @@ use super::intro::{self, Call, Hello, HostHello, Labels, VERSION};
 use super::link::{Incoming, Link};
 use super::presence::{AgentPresence, Subscriptions};
 use super::seal::AgentKey;
-use crate::server_reading::ServerReading;
+use crate::ServerReading;
 
 /// How often an agent checks for an interrupt and for lost links.
 const TICK: Duration = Duration::from_millis(50);

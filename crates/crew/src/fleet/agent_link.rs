@@ -20,19 +20,19 @@ const ROWS_BYTES_MAX: usize = 64 << 20;
 
 /// The state of an agent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AgentState {
+pub(super) struct AgentState {
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Its workers.
-    pub workers: Range<u16>,
+    pub(super) workers: Range<u16>,
     /// Clients that its processes may have.
-    pub clients_max: u64,
+    pub(super) clients_max: u64,
     /// True once its workers are ready.
-    pub is_ready: bool,
+    pub(super) is_ready: bool,
     /// The offset it adds to its clock, and how wrong that may be by now.
-    pub offset: Option<Offset>,
+    pub(super) offset: Option<Offset>,
     /// Memory of its processes, if it can be read.
-    pub rss_bytes: Option<u64>,
+    pub(super) rss_bytes: Option<u64>,
 }
 
 /// How far an agent has come.

@@ -1,6 +1,7 @@
 //! The coordinator's end: what the crew has of a run's agents. A [relay](super::relay) keeps their links in a
 //! thread of its own, so that what the crew does never waits for the network.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Command, Report};
 use load::Plan;
+use results::{FleetAgent, MachineUse, Step};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::Error;
@@ -15,7 +17,10 @@ use super::agent_link::AgentState;
 use super::bus::runtime;
 use super::gather::AgentSelection;
 use super::relay::{Order, Relay};
+use crate::{Agents, Crew, LostAgent, OnLoss, ServerWatch};
 
+/// How far ahead a common start has to be: the command goes over a network.
+const START_AHEAD_NS: u64 = 500_000_000;
 /// How often the wait for agents checks whether the user has interrupted.
 const LOOK: Duration = Duration::from_millis(20);
 /// Timeout for claimed agents to be ready.
@@ -23,18 +28,38 @@ const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Most reports that wait for the crew. Beyond it, what agents send is dropped, and sent again later.
 const REPORTS_WAITING_MAX: usize = 512;
 
+/// Finds agents on other machines, starts workers there, and makes them the crew of a run.
+///
+/// # Errors
+/// When NATS cannot be reached, there are not enough agents, or the user does not want to wait for them.
+pub fn start_crew(
+    plan: &Plan,
+    wanted: &AgentSelection,
+    on_loss: OnLoss,
+    watch: ServerWatch,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Crew, Error> {
+    let (fleet, reports) = Fleet::start(wanted, on_loss, plan, is_interrupted)?;
+    let workers = fleet.states().iter().map(|agent| agent.workers.len() as u16).sum();
+    Ok(Crew::of_agents(plan, Box::new(fleet), workers, reports, watch))
+}
+
 /// A run's agents on other machines.
-pub struct Fleet {
+struct Fleet {
     orders: UnboundedSender<Order>,
     states: Arc<Mutex<Vec<AgentState>>>,
+    /// The causes by which agents were lost, by the agents' names.
+    lost: BTreeMap<String, String>,
+    on_loss: OnLoss,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Fleet {
     /// Finds and claims the agents, and waits until their workers stand. Also returns the receiver of their
     /// reports.
-    pub(crate) fn start(
+    fn start(
         wanted: &AgentSelection,
+        on_loss: OnLoss,
         plan: &Plan,
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<(Self, Receiver<Report>), Error> {
@@ -58,7 +83,7 @@ impl Fleet {
         };
         let thread = thread::Builder::new().name("fleet".into()).spawn(work);
         let thread = thread.map_err(|error| Error::Start(error.to_string()))?;
-        let mut fleet = Self { orders, states, thread: Some(thread) };
+        let mut fleet = Self { orders, states, lost: BTreeMap::new(), on_loss, thread: Some(thread) };
         let began = Instant::now();
         loop {
             match outcome.recv_timeout(LOOK) {
@@ -74,19 +99,68 @@ impl Fleet {
         }
     }
 
+    /// The state of each agent.
+    fn states(&self) -> MutexGuard<'_, Vec<AgentState>> {
+        self.states.lock().expect("the relay does not panic")
+    }
+}
+
+impl Agents for Fleet {
     /// Sends a command to every agent. Before a step, each learns anew how far its clock is from ours.
-    pub(crate) fn send(&mut self, command: &Command) {
+    fn send(&mut self, command: &Command) {
         let _ = self.orders.send(Order::Command(command.clone()));
     }
 
-    /// Releases the agent of this worker, which hears no more.
-    pub(crate) fn dismiss(&self, worker: u16) {
-        let _ = self.orders.send(Order::Dismiss(worker));
+    fn are_elsewhere(&self) -> bool {
+        true
     }
 
-    /// The state of each agent.
-    pub(crate) fn states(&self) -> MutexGuard<'_, Vec<AgentState>> {
-        self.states.lock().expect("the relay does not panic")
+    fn start_ahead_ns(&self) -> u64 {
+        START_AHEAD_NS
+    }
+
+    fn rss_before(&self) -> Option<u64> {
+        self.rss_bytes()
+    }
+
+    fn rss_bytes(&self) -> Option<u64> {
+        let states = self.states();
+        let present = states.iter().filter(|agent| !self.lost.contains_key(&agent.name));
+        // `None` of any makes the sum `None`: half of a generator's memory would be told as all of it.
+        present.map(|agent| agent.rss_bytes).sum()
+    }
+
+    fn clients_max_of_fleet(&self) -> Option<u64> {
+        let states = self.states();
+        // Workers have equal shares, so the weakest counts.
+        let weakest = states.iter().map(|agent| agent.clients_max / agent.workers.len() as u64).min();
+        Some(weakest.unwrap_or(0) * states.iter().map(|agent| agent.workers.len() as u64).sum::<u64>())
+    }
+
+    /// Releases the agent of this worker, which hears no more.
+    fn lose(&mut self, worker: u16, why: &str, at_ns: u64) -> Option<LostAgent> {
+        let states = self.states();
+        let agent = states.iter().find(|agent| agent.workers.contains(&worker)).expect("an agent's worker");
+        let (name, workers) = (agent.name.clone(), agent.workers.clone());
+        drop(states);
+        self.lost.insert(name.clone(), format!("{why} (after {:.1} s)", at_ns as f64 / 1e9));
+        let _ = self.orders.send(Order::Dismiss(worker));
+        Some(LostAgent { name, workers, on_loss: self.on_loss })
+    }
+
+    fn describe(&self, step: &mut Step, machine: MachineUse, _: Option<u64>) {
+        let of = |agent: &AgentState| FleetAgent {
+            name: agent.name.clone(),
+            workers: agent.workers.len() as u32,
+            clock_offset_ns: agent.offset.map(|offset| offset.offset_ns),
+            clock_error_ns: agent.offset.map(|offset| offset.error_ns),
+            lost: self.lost.get(&agent.name).cloned(),
+        };
+        step.fleet = self.states().iter().map(of).collect();
+        // The rest of the machine is not the generator's; these connections were refused by the server's.
+        let listen_overflows = machine.listen_overflows;
+        step.machine = listen_overflows.map(|_| MachineUse { listen_overflows, ..MachineUse::default() });
+        step.agents = step.fleet.iter().filter(|agent| agent.lost.is_none()).count() as u32;
     }
 }
 

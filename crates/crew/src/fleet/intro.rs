@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::local::Capacity;
+use crate::ProcessCapacity;
 
 /// The version that both ends must share: the program's version, and the version of the messages.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
@@ -136,8 +136,8 @@ impl Hello {
     }
 
     /// The capacity of each of its processes.
-    pub(crate) fn capacity(&self) -> Capacity {
-        Capacity::of(self.clients_per_process, self.threads)
+    pub(crate) fn capacity(&self) -> ProcessCapacity {
+        ProcessCapacity::of(self.clients_per_process, self.threads)
     }
 
     /// Returns whether it has all of these labels.

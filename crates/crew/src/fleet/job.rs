@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::process::Command as Process;
 use std::thread;
+use std::time::Duration;
 
 use engine::{Delta, Report};
 use load::Segment;
@@ -16,12 +17,15 @@ use super::link::Link;
 use super::policy::Policy;
 use super::talk::{Brief, Down, Up};
 use super::{Error, sense};
-use crate::local::{AGENT_START_WITHIN, Capacity, Local};
+use crate::{Agents, LocalWorkers, ProcessCapacity};
 
 /// How long deltas are held back, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
 /// The duration of a row.
 const ROW_NS: u64 = 1_000_000_000;
+/// How long all children may take to be spawned and to start: the agent is silent meanwhile, and is given up
+/// after three seconds.
+const START_WITHIN: Duration = Duration::from_secs(2);
 /// Most reports that wait for the agent's loop. Beyond it, or while the link is full, workers accumulate what
 /// they have.
 const REPORTS_WAITING_MAX: usize = 64;
@@ -60,7 +64,7 @@ struct Job<'a> {
     link: Link,
     reports: Receiver<Report>,
     sender: Sender<Report>,
-    local: Option<Local>,
+    local: Option<LocalWorkers>,
     /// Its workers' parts of the run, and the clients that they may have together.
     segments: Vec<Segment>,
     clients_max: u64,
@@ -112,7 +116,7 @@ impl<'a> Job<'a> {
             }
         };
         self.link.send(&match begun {
-            Ok(()) => Up::Ready { rss_bytes: self.local.as_ref().and_then(Local::rss_before) },
+            Ok(()) => Up::Ready { rss_bytes: self.local.as_ref().and_then(LocalWorkers::rss_before) },
             Err(message) => Up::Report(Report::Failed { worker: first.worker, message }),
         });
         Ok(())
@@ -125,13 +129,13 @@ impl<'a> Job<'a> {
         let Brief { plan, segments, processes, .. } = brief;
         let AgentResources { cpus, child, .. } = self.resources;
         let (local, outbox) =
-            Local::start(plan, segments, (*processes).into(), cpus, child, AGENT_START_WITHIN)?;
+            LocalWorkers::start(plan, segments, (*processes).into(), cpus, child, START_WITHIN)?;
         let sender = self.sender.clone();
         thread::Builder::new()
             .name("reports".into())
             .spawn(move || outbox.iter().try_for_each(|report| sender.blocking_send(report)))?;
         self.local = Some(local);
-        let capacity = Capacity::of(self.resources.clients_per_process, self.resources.threads);
+        let capacity = ProcessCapacity::of(self.resources.clients_per_process, self.resources.threads);
         self.clients_max = capacity.clients_max(segments.len(), (*processes).into());
         self.segments.clone_from(segments);
         self.may_storm = sense::may_storm(plan);
@@ -239,7 +243,7 @@ impl Work for Job<'_> {
 
     /// Memory of the workers' processes, including this one.
     fn rss_bytes(&self) -> Option<u64> {
-        self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().ok(), Local::rss_bytes)
+        self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().ok(), LocalWorkers::rss_bytes)
     }
 }
 

@@ -8,11 +8,14 @@
 //! throng.agent.<id>.look      anyone → one target agent    what does your server use? (answered)
 //! ```
 //!
-//! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each
-//! link has a transport at both ends. A coordinator sends a beat twice a second, which an agent answers with
-//! the time on its clock: that keeps the lease, acknowledges, and measures how far apart the clocks are
-//! ([`Offset`]). An end that hears nothing for three seconds acts on its own: an agent drops its clients and
-//! is free again, a coordinator goes on without the agent, or ends the run.
+//! A coordinator's end gives a crew its agents ([`start_crew`]); an agent's end has workers on its machine
+//! ([`serve`]). The commands and reports are those of threads and child processes.
+//!
+//! NATS may lose what it carries, so each link has a transport at both ends. A coordinator sends a beat twice
+//! a second, which an agent answers with the time on its clock: that keeps the lease, acknowledges, and
+//! measures how far apart the clocks are (`offset`). An end that hears nothing for three seconds acts on its
+//! own: an agent drops its clients and is free again, a coordinator goes on without the agent, or ends the
+//! run.
 //!
 //! NATS' accounts say who may give an agent orders, and so does a key, if the agent obeys one key alone
 //! (`seal`).
@@ -51,14 +54,12 @@ mod unfit;
 
 pub use access::Nats;
 pub use agent::AgentOptions;
-pub use agent_link::AgentState;
-pub use coordinator::Fleet;
+pub use coordinator::start_crew;
 pub use error::Error;
 pub use gather::{AgentSelection, agents, stop, why_busy};
 pub use host::RemoteServerReader;
 pub use intro::{ClaimChallenge, Hello, HostHello, Labels, VERSION, WORKERS_MAX, label, name};
 pub use job::{AgentResources, serve};
-pub use offset::Offset;
 pub use policy::{Policy, Rule};
 pub use seal::{AgentKey, FleetKey};
 pub use unfit::Unfit;

@@ -26,7 +26,6 @@ use super::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
 use super::link::{Incoming, Link};
 use super::talk::{Down, Up};
 use super::{AgentSelection, Nats};
-use crate::crew::Crew;
 use crate::http::{Source, Timeouts};
 use crate::observer::{Observer, Progress};
 use crate::support::plan;
@@ -306,8 +305,8 @@ fn a_thousand_agents() {
         ..AgentSelection::default()
     };
     let began = Instant::now();
-    let mut crew = Crew::of_fleet(&plan(), &wanted, OnLoss::Abort, ServerWatch::new(None, false), &|| false)
-        .expect("a fleet");
+    let watch = ServerWatch::new(None, false);
+    let mut crew = super::start_crew(&plan(), &wanted, OnLoss::Abort, watch, &|| false).expect("a fleet");
     let ready_s = began.elapsed().as_secs_f64();
     let spent_ns = || [cpu_ns("fleet"), clock::thread_cpu_ns(), server.cpu_ns()];
     let (before_ns, carried, began) = (spent_ns(), carried_bytes(told_at).unwrap(), Instant::now());

@@ -123,8 +123,7 @@ fn servers_go_on_in_their_other_processes() {
     server.stdin.as_mut().expect("piped").write_all(b"go\n").unwrap();
     assert!(server.wait().unwrap().success());
     watch_until_busy(&mut watch);
-    let Some(Reader::Local(reader)) = &watch.server else { panic!("it is here") };
-    let left = reader.pids();
+    let left = watch.server.as_ref().expect("it is here").pids();
     let used = watch.finish(0).server.expect("it was seen");
     for pid in left {
         Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::super::access::Nats;
 use super::super::bus::{self, Bus};
 use super::super::{Error, gather, intro};
-use crate::server_reading::ServerReading;
+use crate::{ServerReader, ServerReading};
 
 /// The time within which an agent answers, if it does.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
@@ -49,10 +49,12 @@ impl RemoteServerReader {
         thread.map_err(|error| Error::Start(error.to_string()))?;
         Ok(Self { questions, answers, unanswered: 0, latest: None })
     }
+}
 
+impl ServerReader for RemoteServerReader {
     /// Reads the server's usage. A `whole` reading is current, and waited for; any other is the answer to the
     /// question before, so that nothing waits. `None` if nothing runs there, or the agent does not answer.
-    pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
+    fn look(&mut self, whole: bool) -> Option<ServerReading> {
         for answer in self.answers.try_iter() {
             (self.latest, self.unanswered) = (answer, self.unanswered - 1);
         }
@@ -73,6 +75,10 @@ impl RemoteServerReader {
             }
         }
         self.latest.clone()
+    }
+
+    fn pids(&self) -> Vec<u32> {
+        Vec::new()
     }
 }
 
@@ -117,7 +123,7 @@ fn is_sound(reading: &ServerReading) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server_reading::{ThreadReading, WindowReading};
+    use crate::{ThreadReading, WindowReading};
 
     /// A reader, its questions, and the way of their answers.
     fn reader() -> (RemoteServerReader, UnboundedReceiver<bool>, mpsc::Sender<Option<ServerReading>>) {

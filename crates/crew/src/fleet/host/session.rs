@@ -16,7 +16,7 @@ use super::super::agent::{self, AgentOptions, ClaimEnd, Work};
 use super::super::intro::{HostHello, name};
 use super::super::link::Link;
 use super::talk::{Down, Running, StageFailure, Up};
-use crate::server_reading::{ServerReader, ServerReading};
+use crate::{LocalServerReader, ServerReader, ServerReading};
 
 /// How often a running server is checked.
 const POLL: Duration = Duration::from_millis(50);
@@ -66,7 +66,7 @@ struct HostSession {
     link: Link,
     answers: UnboundedReceiver<Up>,
     /// The reader of the running server.
-    reader: Option<ServerReader>,
+    reader: Option<LocalServerReader>,
     orders: Option<mpsc::Sender<Down>>,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -118,7 +118,7 @@ impl Work for HostSession {
     /// Sends an answer, and reads from now on the server that it names.
     fn handle_news(&mut self, answer: Up) {
         match &answer {
-            Up::Started(Ok(running)) => self.reader = Some(ServerReader::on(&Service::of(running.pid))),
+            Up::Started(Ok(running)) => self.reader = Some(LocalServerReader::on(&Service::of(running.pid))),
             // One that died is looked at on: that it has ended is news.
             Up::Stopped => self.reader = None,
             _ => {}
