@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crew::fleet::VERSION;
+use fleet::VERSION;
 
 use crate::support::arena::Arena;
 use crate::support::fleet::Bus;

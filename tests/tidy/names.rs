@@ -8,7 +8,8 @@ use syn::visit::{self, Visit};
 use super::{assert_none, read, rust_files};
 
 /// Crates that know of scenarios, or of figures.
-const KNOWING: &[&str] = &["stats", "results", "report", "engine", "crew", "store", "suite", "web", "cli"];
+const KNOWING: &[&str] =
+    &["stats", "results", "report", "engine", "crew", "fleet", "store", "suite", "web", "cli"];
 
 /// Names that are words of something else, too: of a URL's scheme, a dialect, a fault, a visit in an app's file.
 const AMBIGUOUS: &[&str] = &["http", "tls", "service", "corrupt", "join", "leave", "login"];

@@ -9,8 +9,8 @@ mod run_recorder;
 mod sink;
 mod weight;
 
-use crew::fleet::{self, AgentSelection, RemoteServerReader};
 use crew::{Broken, Crew, Scrape, ServerWatch};
+use fleet::{AgentSelection, RemoteServerReader};
 use net::proc::Service;
 use net::socket::Addr;
 use results::Scenario;

@@ -1,8 +1,8 @@
 //! Workers in threads, child processes and on other machines, started together and merged exactly.
 //!
 //! A [`Crew`] is the coordinator: it tells all workers the same [`Command`](engine::Command)s through its
-//! agents and adds up their [`Report`](engine::Report)s. An agent is this process ([`Threads`]), a child
-//! ([`Child`], whose other end is [`run_child`]), or on another machine ([`fleet`]); all carry the same
+//! [`Agents`] and adds up their [`Report`](engine::Report)s. An agent is this process ([`Threads`]), a child
+//! ([`Child`], whose other end is [`run_child`]), or on another machine (the crate `fleet`); all carry the same
 //! messages. A step is:
 //!
 //! 1. `Step`: every worker connects its share; all answer `Grown`.
@@ -21,7 +21,6 @@ mod drain;
 mod ending;
 mod error;
 mod examiner;
-pub mod fleet;
 mod frame;
 pub mod http;
 mod local;

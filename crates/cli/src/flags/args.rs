@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, ValueEnum};
-use crew::fleet::{AgentSelection, WORKERS_MAX};
 use crew::http::Source;
+use fleet::{AgentSelection, WORKERS_MAX};
 use report::Words;
 use results::units;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use crew::OnLoss;
-use crew::fleet::{AgentSelection, FleetKey, Nats, label, name};
+use fleet::{AgentSelection, FleetKey, Nats, label, name};
 use results::units;
 use secret::Secret;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use crew::fleet::{
+use fleet::{
     self, AgentKey, AgentOptions, AgentResources, HostHello, Nats, Policy, Rule, WORKERS_MAX, host, label,
     name,
 };

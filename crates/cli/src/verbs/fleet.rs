@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use crew::fleet::{self, FleetKey, Hello, Nats, Rule};
+use fleet::{FleetKey, Hello, Nats, Rule};
 use secret::Secret;
 
 use crate::exit::{Exit, Failure, variant};
@@ -178,7 +178,7 @@ fn manifest(agents: u16, namespace: &str, image: &str, allow: &[String]) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use crew::fleet::ClaimChallenge;
+    use fleet::ClaimChallenge;
 
     use super::*;
 

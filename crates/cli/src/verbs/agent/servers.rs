@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crew::fleet::host::{Host, Running, StageFailure};
+use fleet::host::{Host, Running, StageFailure};
 use suite::{Server, Stage, Target, TargetCatalog, Tools, check, setup};
 
 use crate::hidden;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crew::fleet::host::{self, Remote};
-use crew::fleet::{FleetKey, Nats};
+use fleet::host::{self, Remote};
+use fleet::{FleetKey, Nats};
 use suite::{Place, Server, Stage, StageFailure, Target, Tools};
 
 use crate::exit::{Failure, variant};

@@ -48,6 +48,9 @@ mod sense;
 #[cfg(test)]
 mod simulation;
 mod stall;
+#[cfg(test)]
+#[path = "../../../tests/support/plan.rs"]
+mod support;
 mod talk;
 mod transport;
 mod unfit;

@@ -13,12 +13,12 @@ use nkeys::KeyPair;
 use secret::Secret;
 use serde::Serialize;
 
-use super::intro::Claim;
+use crate::intro::Claim;
 
 const SIGNATURE_BYTES: usize = 64;
 const NUMBER_BYTES: usize = 8;
 /// Bytes of a packet's signature and number.
-pub(super) const SEAL_BYTES: usize = SIGNATURE_BYTES + NUMBER_BYTES;
+pub(crate) const SEAL_BYTES: usize = SIGNATURE_BYTES + NUMBER_BYTES;
 /// The expected form of a public key.
 const KEY_EXPECTED: &str =
     "expected the public part of a key, U and 55 more letters and digits: throng fleet new-key makes a pair";
@@ -75,14 +75,14 @@ impl FleetKey {
     }
 
     /// Signs a claim on the agent that said this word.
-    pub(super) fn sign_claim(&self, claim: &mut Claim, agent: &str, word: &str) -> Seal {
+    pub(crate) fn sign_claim(&self, claim: &mut Claim, agent: &str, word: &str) -> Seal {
         let claimed = claimed(claim, agent, word);
         claim.signature = Some(sign(&self.0, &claimed));
         Seal { key: Arc::clone(&self.0), claimed, number: 0 }
     }
 
     /// Signs that a run is over.
-    pub(super) fn sign_end(&self, run: &str) -> Vec<u8> {
+    pub(crate) fn sign_end(&self, run: &str) -> Vec<u8> {
         sign(&self.0, &ended(run))
     }
 }
@@ -90,20 +90,20 @@ impl FleetKey {
 impl AgentKey {
     /// Checks a claim's signature, for the agent that said this word. Returns the seal that checks the
     /// claim's packets.
-    pub(super) fn check_claim(&self, claim: &Claim, agent: &str, word: &str) -> Option<Seal> {
+    pub(crate) fn check_claim(&self, claim: &Claim, agent: &str, word: &str) -> Option<Seal> {
         let claimed = claimed(claim, agent, word);
         self.0.verify(&claimed, claim.signature.as_deref()?).ok()?;
         Some(Seal { key: Arc::clone(&self.0), claimed, number: 0 })
     }
 
     /// Returns whether this key has signed that the run is over.
-    pub(super) fn is_end(&self, run: &str, signature: &[u8]) -> bool {
+    pub(crate) fn is_end(&self, run: &str, signature: &[u8]) -> bool {
         self.0.verify(&ended(run), signature).is_ok()
     }
 }
 
 /// The signatures of one claim's packets: made at one end, checked at the other.
-pub(super) struct Seal {
+pub(crate) struct Seal {
     key: Arc<KeyPair>,
     /// The claim, as it was signed.
     claimed: Vec<u8>,
@@ -113,14 +113,14 @@ pub(super) struct Seal {
 
 impl Seal {
     /// Signs a packet: returns it with its number and a signature over both.
-    pub(super) fn close(&mut self, packet: &[u8]) -> Vec<u8> {
+    pub(crate) fn close(&mut self, packet: &[u8]) -> Vec<u8> {
         self.number += 1;
         let signature = sign(&self.key, &numbered(&self.claimed, self.number, packet));
         [&signature[..], &self.number.to_le_bytes(), packet].concat()
     }
 
     /// Checks a packet: returns it if it is signed and later than all before it.
-    pub(super) fn open<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    pub(crate) fn open<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (signature, rest) = bytes.split_at_checked(SIGNATURE_BYTES)?;
         let (number, packet) = rest.split_first_chunk::<NUMBER_BYTES>()?;
         let number = u64::from_le_bytes(*number);

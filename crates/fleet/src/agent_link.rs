@@ -7,12 +7,12 @@ use engine::events::Entry;
 use load::{Plan, Segment};
 use results::format::count;
 
-use super::Error;
-use super::bus::Bus;
-use super::intro::Hello;
-use super::link::Link;
-use super::offset::{Exchanges, Offset};
-use super::talk::{Brief, Down};
+use crate::Error;
+use crate::bus::Bus;
+use crate::intro::Hello;
+use crate::link::Link;
+use crate::offset::{Exchanges, Offset};
+use crate::talk::{Brief, Down};
 
 /// The most bytes of users' data that an agent is sent: some seconds over 100 Mbit/s, within which it has to
 /// be ready.
@@ -20,24 +20,24 @@ const ROWS_BYTES_MAX: usize = 64 << 20;
 
 /// The state of an agent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct AgentState {
+pub(crate) struct AgentState {
     /// Its name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its workers.
-    pub(super) workers: Range<u16>,
+    pub(crate) workers: Range<u16>,
     /// Clients that its processes may have.
-    pub(super) clients_max: u64,
+    pub(crate) clients_max: u64,
     /// True once its workers are ready.
-    pub(super) is_ready: bool,
+    pub(crate) is_ready: bool,
     /// The offset it adds to its clock, and how wrong that may be by now.
-    pub(super) offset: Option<Offset>,
+    pub(crate) offset: Option<Offset>,
     /// Memory of its processes, if it can be read.
-    pub(super) rss_bytes: Option<u64>,
+    pub(crate) rss_bytes: Option<u64>,
 }
 
 /// How far an agent has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Met,
     Briefed,
     Ready,
@@ -45,15 +45,15 @@ pub(super) enum Phase {
 }
 
 /// One agent.
-pub(super) struct AgentLink {
-    pub(super) hello: Hello,
-    pub(super) link: Link,
-    pub(super) phase: Phase,
-    pub(super) exchanges: Exchanges,
-    pub(super) beat_ns: u64,
+pub(crate) struct AgentLink {
+    pub(crate) hello: Hello,
+    pub(crate) link: Link,
+    pub(crate) phase: Phase,
+    pub(crate) exchanges: Exchanges,
+    pub(crate) beat_ns: u64,
     /// True if the last beat has not been answered yet.
-    pub(super) awaits_answer: bool,
-    pub(super) segments: Vec<Segment>,
+    pub(crate) awaits_answer: bool,
+    pub(crate) segments: Vec<Segment>,
     processes: usize,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct AgentLink {
 ///
 /// # Errors
 /// There would be more workers than a run can have.
-pub(super) fn parts(workers: impl Iterator<Item = u16> + Clone) -> Result<Vec<Vec<Segment>>, Error> {
+pub(crate) fn parts(workers: impl Iterator<Item = u16> + Clone) -> Result<Vec<Vec<Segment>>, Error> {
     let sum = workers.clone().map(u32::from).sum::<u32>();
     let all = u16::try_from(sum).map_err(|_| {
         let (agents, sum) = (workers.clone().count(), count(sum.into()));
@@ -83,7 +83,7 @@ pub(super) fn parts(workers: impl Iterator<Item = u16> + Clone) -> Result<Vec<Ve
 ///
 /// # Errors
 /// It is too much.
-pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Result<(), Error> {
+pub(crate) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Result<(), Error> {
     let bytes = plan.part(segments).client_spec.people.rows.bytes();
     if bytes <= ROWS_BYTES_MAX {
         return Ok(());
@@ -99,7 +99,7 @@ pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Resu
 impl AgentLink {
     /// The link to an agent that has been claimed for this part of a run; `clients_max` is for the whole run,
     /// if it is known.
-    pub(super) fn new(hello: Hello, link: Link, segments: Vec<Segment>, clients_max: Option<u64>) -> Self {
+    pub(crate) fn new(hello: Hello, link: Link, segments: Vec<Segment>, clients_max: Option<u64>) -> Self {
         let clients_each = clients_max.unwrap_or(0).div_ceil(segments[0].workers.into());
         let processes = hello.capacity().processes(segments.len(), clients_each);
         Self {
@@ -115,13 +115,13 @@ impl AgentLink {
     }
 
     /// Releases the agent, which hears no more: an agent that does not hear even that is free by its lease.
-    pub(super) async fn dismiss(&mut self, bus: &Bus, now_ns: u64) {
+    pub(crate) async fn dismiss(&mut self, bus: &Bus, now_ns: u64) {
         self.phase = Phase::Lost;
         self.link.send(&Down::Release);
         self.link.pump(bus, now_ns).await;
     }
 
-    pub(super) fn state(&self) -> AgentState {
+    pub(crate) fn state(&self) -> AgentState {
         let first = self.segments[0].worker;
         AgentState {
             name: self.hello.name.clone(),
@@ -131,7 +131,7 @@ impl AgentLink {
         }
     }
 
-    pub(super) fn brief(&mut self, plan: &Plan, now_ns: u64) -> Brief {
+    pub(crate) fn brief(&mut self, plan: &Plan, now_ns: u64) -> Brief {
         let offset_ns = self.exchanges.apply(now_ns).unwrap_or(0);
         Brief {
             plan: plan.part(&self.segments),
@@ -141,14 +141,14 @@ impl AgentLink {
         }
     }
 
-    pub(super) fn is_own(&self, worker: u16) -> bool {
+    pub(crate) fn is_own(&self, worker: u16) -> bool {
         self.segments.iter().any(|segment| segment.worker == worker)
     }
 
     /// Returns whether a report can be this agent's: of its own workers, or their clients. The crew checks
     /// whether it can be true. Events without a client do not show whose they are; here it is checked that
     /// events were asked for.
-    pub(super) fn may_say(&self, report: &Report, plan: &Plan, workers: u16) -> bool {
+    pub(crate) fn may_say(&self, report: &Report, plan: &Plan, workers: u16) -> bool {
         match report {
             Report::Events(batch) => {
                 let is_own = |entry: &Entry| self.is_own((entry.client() % u32::from(workers)) as u16);

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::envelope::Envelope;
+use crate::envelope::Envelope;
 
 /// Time after which a part goes out again. Acknowledgements come with every beat, several times as often.
 const RESEND_NS: u64 = 1_200_000_000;
@@ -73,12 +73,12 @@ impl Transport {
     }
 
     /// Seals what goes out, so that only the other end can read it.
-    pub(super) fn sealing(self, envelope: Envelope) -> Self {
+    pub(crate) fn sealing(self, envelope: Envelope) -> Self {
         Self { seals: Some(envelope), ..self }
     }
 
     /// Opens what comes in, which the other end seals.
-    pub(super) fn opening(self, envelope: Envelope) -> Self {
+    pub(crate) fn opening(self, envelope: Envelope) -> Self {
         Self { opens: Some(envelope), ..self }
     }
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::intro::{self, VERSION};
+use crate::intro::{self, VERSION};
 
 /// Why an agent cannot work for a run.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Unfit {
 }
 
 /// Agents and why they cannot work, a line each.
-pub(super) fn listed(unfit: &[(String, Unfit)]) -> String {
+pub(crate) fn listed(unfit: &[(String, Unfit)]) -> String {
     unfit.iter().map(|(agent, why)| format!("\n  {agent} {why}")).collect()
 }
 

@@ -6,17 +6,17 @@ use async_nats::{Message, Subscriber};
 use net::clock;
 use nkeys::XKey;
 
-use super::Error;
-use super::access::Nats;
-use super::bus::Bus;
-use super::envelope::Envelope;
-use super::intro::{self, CALL, Call, Claim, ClaimAnswer, ClaimChallenge, Hello, VERSION};
-use super::link::Link;
-use super::seal::{AgentKey, Seal};
+use crate::Error;
+use crate::access::Nats;
+use crate::bus::Bus;
+use crate::envelope::Envelope;
+use crate::intro::{self, CALL, Call, Claim, ClaimAnswer, ClaimChallenge, Hello, VERSION};
+use crate::link::Link;
+use crate::seal::{AgentKey, Seal};
 
 /// An agent's presence at NATS.
-pub(super) struct AgentPresence {
-    pub(super) bus: Bus,
+pub(crate) struct AgentPresence {
+    pub(crate) bus: Bus,
     hello: Hello,
     /// The key that messages to it are sealed to.
     sealed_to: Arc<XKey>,
@@ -25,16 +25,16 @@ pub(super) struct AgentPresence {
 }
 
 /// Subscriptions of an agent.
-pub(super) struct Subscriptions {
-    pub(super) calls: Subscriber,
-    pub(super) claims: Subscriber,
-    pub(super) downs: Subscriber,
-    pub(super) looks: Subscriber,
+pub(crate) struct Subscriptions {
+    pub(crate) calls: Subscriber,
+    pub(crate) claims: Subscriber,
+    pub(crate) downs: Subscriber,
+    pub(crate) looks: Subscriber,
 }
 
 impl AgentPresence {
     /// Connects to NATS, and subscribes.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         nats: &Nats,
         hello: Hello,
         key: Option<AgentKey>,
@@ -60,12 +60,12 @@ impl AgentPresence {
     }
 
     /// Reads a call; `None` if it is not understood.
-    pub(super) fn read_call(message: &Message) -> Option<Call> {
+    pub(crate) fn read_call(message: &Message) -> Option<Call> {
         intro::read(&message.payload)
     }
 
     /// Returns whether the call ends the run that the agent works for.
-    pub(super) fn is_ended(&self, run: &str, call: &Call) -> bool {
+    pub(crate) fn is_ended(&self, run: &str, call: &Call) -> bool {
         match (&self.key, call) {
             (None, Call::Stop) => true,
             (Some(key), Call::End { run: named, signature }) => named == run && key.is_end(run, signature),
@@ -74,14 +74,14 @@ impl AgentPresence {
     }
 
     /// Introduces this agent, and the run that it works for.
-    pub(super) async fn answer_call(&self, message: &Message, run: Option<&str>) {
+    pub(crate) async fn answer_call(&self, message: &Message, run: Option<&str>) {
         let hello = Hello { run: run.map(str::to_owned), ..self.hello.clone() };
         self.bus.answer(message, intro::write(&hello)).await;
     }
 
     /// Takes a claim, unless the agent works for another run. Returns the run, and the link to its
     /// coordinator.
-    pub(super) async fn handle_claim(
+    pub(crate) async fn handle_claim(
         &mut self,
         message: &Message,
         run: Option<&str>,

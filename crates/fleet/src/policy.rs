@@ -172,7 +172,7 @@ impl fmt::Display for PlannedServer<'_> {
 
 impl Policy {
     /// Why the plan is not carried out, with the flag that would allow it; `None` if it is.
-    pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
+    pub(crate) fn refusal(&self, plan: &Plan) -> Option<String> {
         let found = self.look_up();
         let is_allowed = |asked: &PlannedServer<'_>| match asked.1 {
             Endpoint::Inet(address) => self.allowed.iter().any(|rule| rule.names(asked.0, *address, &found)),

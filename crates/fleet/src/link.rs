@@ -4,11 +4,11 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::bus::{Bus, Content, PACKET_OVERHEAD, Packet};
-use super::envelope::Envelope;
-use super::seal::Seal;
-use super::talk::LEASE_NS;
-use super::transport::{Part, ProtocolViolation, Transport};
+use crate::bus::{Bus, Content, PACKET_OVERHEAD, Packet};
+use crate::envelope::Envelope;
+use crate::seal::Seal;
+use crate::talk::LEASE_NS;
+use crate::transport::{Part, ProtocolViolation, Transport};
 
 /// Parts after which an acknowledgement goes out at once, so that an end that sends much need not wait for
 /// the next beat.
@@ -47,22 +47,22 @@ impl Link {
     }
 
     /// Seals what goes out, so that only the other end can read it.
-    pub(super) fn sealing(self, envelope: Envelope) -> Self {
+    pub(crate) fn sealing(self, envelope: Envelope) -> Self {
         Self { transport: self.transport.sealing(envelope), ..self }
     }
 
     /// Opens what comes in, which the other end seals.
-    pub(super) fn opening(self, envelope: Envelope) -> Self {
+    pub(crate) fn opening(self, envelope: Envelope) -> Self {
         Self { transport: self.transport.opening(envelope), ..self }
     }
 
     /// Signs what goes out, if there is a seal.
-    pub(super) fn signing(self, seal: Option<Seal>) -> Self {
+    pub(crate) fn signing(self, seal: Option<Seal>) -> Self {
         Self { signs: seal, ..self }
     }
 
     /// Ignores what comes in without a valid signature, if there is a seal to check it with.
-    pub(super) fn obeying(self, seal: Option<Seal>) -> Self {
+    pub(crate) fn obeying(self, seal: Option<Seal>) -> Self {
         Self { obeys: seal, ..self }
     }
 

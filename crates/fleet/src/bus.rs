@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use super::Error;
-use super::access::Nats;
-use super::seal::SEAL_BYTES;
-use super::transport::Part;
+use crate::Error;
+use crate::access::Nats;
+use crate::seal::SEAL_BYTES;
+use crate::transport::Part;
 
 /// Timeout of connecting, and of an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -11,13 +11,13 @@ use futures_util::StreamExt;
 use net::clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::super::access::Nats;
-use super::super::bus::{self, Bus, Content};
-use super::super::link::{Incoming, Link};
-use super::super::seal::FleetKey;
-use super::super::talk::BEAT_INTERVAL_NS;
-use super::super::{Error, HostHello, gather, intro};
 use super::talk::{Down, Running, StageFailure, Up, plain};
+use crate::access::Nats;
+use crate::bus::{self, Bus, Content};
+use crate::link::{Incoming, Link};
+use crate::seal::FleetKey;
+use crate::talk::BEAT_INTERVAL_NS;
+use crate::{Error, HostHello, gather, intro};
 
 /// How often the coordinator checks its link.
 const TICK: Duration = Duration::from_millis(20);

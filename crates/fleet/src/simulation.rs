@@ -11,6 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_nats::Subscriber;
+use crew::http::{Source, Timeouts};
+use crew::{Observer, OnLoss, Progress, ServerWatch};
 use engine::{Command, Delta, Report, Settled};
 use futures_util::StreamExt;
 use load::{Load, Schedule, StepOrder};
@@ -20,16 +22,13 @@ use nkeys::XKey;
 use stats::{Counts, Figures};
 use tokio::task::JoinSet;
 
-use super::bus::{Bus, Content};
-use super::envelope::Envelope;
-use super::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
-use super::link::{Incoming, Link};
-use super::talk::{Down, Up};
-use super::{AgentSelection, Nats};
-use crate::http::{Source, Timeouts};
-use crate::observer::{Observer, Progress};
+use crate::bus::{Bus, Content};
+use crate::envelope::Envelope;
+use crate::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
+use crate::link::{Incoming, Link};
 use crate::support::plan;
-use crate::{OnLoss, ServerWatch};
+use crate::talk::{Down, Up};
+use crate::{AgentSelection, Nats};
 
 /// Length of the simulated step.
 const STEP_NS: u64 = 10_000_000_000;
@@ -216,7 +215,7 @@ fn some_of_the_agents() {
     };
     let nats = Nats { url: url.into(), ..Nats::default() };
     let stage = Arc::new(Stage { nats, second: second() });
-    super::bus::runtime().unwrap().block_on(async {
+    crate::bus::runtime().unwrap().block_on(async {
         let mut played = JoinSet::new();
         for index in first..first + agents {
             let _ = played.spawn(Simulated::run(Arc::clone(&stage), index));
@@ -232,7 +231,7 @@ impl Part {
     /// A part of the agents, played by this program.
     fn players(nats: &str, agents: Range<usize>) -> Self {
         let mut process = Process::new(std::env::current_exe().unwrap());
-        process.args(["--ignored", "--exact", "fleet::simulation::some_of_the_agents"]);
+        process.args(["--ignored", "--exact", "simulation::some_of_the_agents"]);
         process.env(NATS, nats).env(FIRST, agents.start.to_string()).env(AGENTS, agents.len().to_string());
         Self(process.stdout(Stdio::null()).spawn().unwrap())
     }
@@ -306,7 +305,7 @@ fn a_thousand_agents() {
     };
     let began = Instant::now();
     let watch = ServerWatch::new(None, false);
-    let mut crew = super::start_crew(&plan(), &wanted, OnLoss::Abort, watch, &|| false).expect("a fleet");
+    let mut crew = crate::start_crew(&plan(), &wanted, OnLoss::Abort, watch, &|| false).expect("a fleet");
     let ready_s = began.elapsed().as_secs_f64();
     let spent_ns = || [cpu_ns("fleet"), clock::thread_cpu_ns(), server.cpu_ns()];
     let (before_ns, carried, began) = (spent_ns(), carried_bytes(told_at).unwrap(), Instant::now());

@@ -1,15 +1,14 @@
 //! How agents and a coordinator meet: which agents are there, and which coordinator each works for.
 //!
 //! In JSON, because the two may be of different versions and must be able to find that out. Everything else
-//! goes over [transports](super::transport), in a form that both sides share.
+//! goes over [transports](crate::transport), in a form that both sides share.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use crew::ProcessCapacity;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use crate::ProcessCapacity;
 
 /// The version that both ends must share: the program's version, and the version of the messages.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");

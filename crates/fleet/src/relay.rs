@@ -16,14 +16,14 @@ use load::Plan;
 use net::clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::Error;
-use super::agent_link::{self, AgentLink, AgentState, Phase};
-use super::bus::{Bus, Content};
-use super::gather::{self, AgentSelection};
-use super::intro;
-use super::link::Incoming;
-use super::stall::{OtherAgents, StallCause, StallDetector};
-use super::talk::{BEAT_INTERVAL_NS, Down, Up};
+use crate::Error;
+use crate::agent_link::{self, AgentLink, AgentState, Phase};
+use crate::bus::{Bus, Content};
+use crate::gather::{self, AgentSelection};
+use crate::intro;
+use crate::link::Incoming;
+use crate::stall::{OtherAgents, StallCause, StallDetector};
+use crate::talk::{BEAT_INTERVAL_NS, Down, Up};
 
 /// How often the relay checks its links, and how often it sends beats until it knows a clock.
 const TICK: Duration = Duration::from_millis(20);
@@ -35,7 +35,7 @@ const RELEASE_NS: u64 = 1_000_000_000;
 const AHEAD_NS_MAX: u64 = 60_000_000_000;
 
 /// Orders of the crew to the agents.
-pub(super) enum Order {
+pub(crate) enum Order {
     Command(Command),
     /// The crew goes on without the agent of this worker.
     Dismiss(u16),
@@ -43,7 +43,7 @@ pub(super) enum Order {
 }
 
 /// The links of a run's agents, and what they report.
-pub(super) struct Relay {
+pub(crate) struct Relay {
     bus: Bus,
     plan: Plan,
     agents: Vec<AgentLink>,
@@ -60,7 +60,7 @@ pub(super) struct Relay {
 
 impl Relay {
     /// Finds the agents, and claims them once nothing speaks against the run.
-    pub(super) async fn begin(
+    pub(crate) async fn begin(
         wanted: &AgentSelection,
         plan: Plan,
         reports: SyncSender<Report>,
@@ -103,7 +103,7 @@ impl Relay {
     }
 
     /// Serves the links until the agents are released.
-    pub(super) async fn run(mut self, mut orders: UnboundedReceiver<Order>, mut ups: Subscriber) {
+    pub(crate) async fn run(mut self, mut orders: UnboundedReceiver<Order>, mut ups: Subscriber) {
         let mut ticks = tokio::time::interval(TICK);
         loop {
             tokio::select! {

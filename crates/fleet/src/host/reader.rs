@@ -4,12 +4,12 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crew::{ServerReader, ServerReading};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::super::access::Nats;
-use super::super::bus::{self, Bus};
-use super::super::{Error, gather, intro};
-use crate::{ServerReader, ServerReading};
+use crate::access::Nats;
+use crate::bus::{self, Bus};
+use crate::{Error, gather, intro};
 
 /// The time within which an agent answers, if it does.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
@@ -123,7 +123,7 @@ fn is_sound(reading: &ServerReading) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ThreadReading, WindowReading};
+    use crew::{ThreadReading, WindowReading};
 
     /// A reader, its questions, and the way of their answers.
     fn reader() -> (RemoteServerReader, UnboundedReceiver<bool>, mpsc::Sender<Option<ServerReading>>) {

@@ -9,18 +9,18 @@ use std::io;
 use std::time::Duration;
 
 use async_nats::Message;
+use crew::ServerReading;
 use futures_util::StreamExt;
 use net::clock;
 use serde::de::DeserializeOwned;
 
-use super::Error;
-use super::access::Nats;
-use super::bus::{self, Bus, Content};
-use super::intro::{self, Call, Hello, HostHello, Labels, VERSION};
-use super::link::{Incoming, Link};
-use super::presence::{AgentPresence, Subscriptions};
-use super::seal::AgentKey;
-use crate::ServerReading;
+use crate::Error;
+use crate::access::Nats;
+use crate::bus::{self, Bus, Content};
+use crate::intro::{self, Call, Hello, HostHello, Labels, VERSION};
+use crate::link::{Incoming, Link};
+use crate::presence::{AgentPresence, Subscriptions};
+use crate::seal::AgentKey;
 
 /// How often an agent checks for an interrupt and for lost links.
 const TICK: Duration = Duration::from_millis(50);
@@ -30,7 +30,7 @@ const NONSENSE: &str = "its coordinator talks nonsense";
 
 /// Why an agent's work for a coordinator ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ClaimEnd {
+pub(crate) enum ClaimEnd {
     /// The coordinator no longer needs the agent.
     Done,
     /// The coordinator breaks the protocol.
@@ -54,7 +54,7 @@ pub struct AgentOptions<'a> {
 }
 
 /// An agent's work for one claim. A drop ends the work, and waits for that.
-pub(super) trait Work {
+pub(crate) trait Work {
     /// The name of its unit of work, for the log.
     const WHOLE: &'static str;
     /// Orders of its coordinator.
@@ -107,7 +107,7 @@ pub(super) trait Work {
 ///
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
-pub(super) fn serve<W: Work>(
+pub(crate) fn serve<W: Work>(
     options: &AgentOptions<'_>,
     threads: u16,
     clients_per_process: u32,

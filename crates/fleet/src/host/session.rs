@@ -8,15 +8,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crew::{LocalServerReader, ServerReader, ServerReading};
 use net::proc::Service;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::super::Error;
-use super::super::agent::{self, AgentOptions, ClaimEnd, Work};
-use super::super::intro::{HostHello, name};
-use super::super::link::Link;
 use super::talk::{Down, Running, StageFailure, Up};
-use crate::{LocalServerReader, ServerReader, ServerReading};
+use crate::Error;
+use crate::agent::{self, AgentOptions, ClaimEnd, Work};
+use crate::intro::{HostHello, name};
+use crate::link::Link;
 
 /// How often a running server is checked.
 const POLL: Duration = Duration::from_millis(50);

@@ -14,11 +14,11 @@ const DRIFT_PER_NS: f64 = 50e-6;
 
 /// The offset of another clock: add `offset_ns` to its reading to get ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offset {
+pub(crate) struct Offset {
     /// Our clock minus the other.
-    pub(super) offset_ns: i64,
+    pub(crate) offset_ns: i64,
     /// The most that the offset may be wrong.
-    pub(super) error_ns: u64,
+    pub(crate) error_ns: u64,
 }
 
 /// Exchanges with one other end.

@@ -11,7 +11,7 @@ const BLAMED_NS: u64 = 6_000_000_000;
 
 /// Causes of an agent's silence that are not its own doing, with the nanoseconds, where they are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StallCause {
+pub(crate) enum StallCause {
     NatsIsAway(u64),
     NatsWasAway(u64),
     StoodStill(u64),
@@ -34,7 +34,7 @@ impl fmt::Display for StallCause {
 
 /// Watches for what keeps the coordinator from hearing anything.
 #[derive(Debug)]
-pub(super) struct StallDetector {
+pub(crate) struct StallDetector {
     ticked_ns: u64,
     /// When NATS was first seen to be away, if it is.
     away_ns: Option<u64>,
@@ -44,19 +44,19 @@ pub(super) struct StallDetector {
 
 /// The agents beside the one that is silent.
 #[derive(Clone, Copy)]
-pub(super) struct OtherAgents {
-    pub(super) agents: usize,
+pub(crate) struct OtherAgents {
+    pub(crate) agents: usize,
     /// How many of them are as silent.
-    pub(super) silent: usize,
+    pub(crate) silent: usize,
 }
 
 impl StallDetector {
-    pub(super) fn new(now_ns: u64) -> Self {
+    pub(crate) fn new(now_ns: u64) -> Self {
         Self { ticked_ns: now_ns, away_ns: None, past: None }
     }
 
     /// Notes that the coordinator is running; `is_connected` to NATS.
-    pub(super) fn handle_tick(&mut self, is_connected: bool, now_ns: u64) {
+    pub(crate) fn handle_tick(&mut self, is_connected: bool, now_ns: u64) {
         let apart_ns = now_ns.saturating_sub(self.ticked_ns);
         if apart_ns >= LONG_NS {
             self.past = Some((StallCause::StoodStill(apart_ns), now_ns));
@@ -73,7 +73,7 @@ impl StallDetector {
     }
 
     /// Cause of an agent's silence, where that is not its own doing.
-    pub(super) fn excuse(&self, others: OtherAgents, now_ns: u64) -> Option<StallCause> {
+    pub(crate) fn excuse(&self, others: OtherAgents, now_ns: u64) -> Option<StallCause> {
         let is = self.away_ns.map(|away_ns| StallCause::NatsIsAway(now_ns.saturating_sub(away_ns)));
         let was = self.past.filter(|(_, over_ns)| now_ns.saturating_sub(*over_ns) <= BLAMED_NS);
         let nobody = others.agents > 0 && others.agents == others.silent;

@@ -6,18 +6,18 @@ use std::process::Command as Process;
 use std::thread;
 use std::time::Duration;
 
+use crew::{Agents, LocalWorkers, ProcessCapacity};
 use engine::{Delta, Report};
 use load::Segment;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use super::agent::{self, AgentOptions, ClaimEnd, Work};
-use super::backlog::Backlog;
-use super::bus::Bus;
-use super::link::Link;
-use super::policy::Policy;
-use super::talk::{Brief, Down, Up};
-use super::{Error, sense};
-use crate::{Agents, LocalWorkers, ProcessCapacity};
+use crate::agent::{self, AgentOptions, ClaimEnd, Work};
+use crate::backlog::Backlog;
+use crate::bus::Bus;
+use crate::link::Link;
+use crate::policy::Policy;
+use crate::talk::{Brief, Down, Up};
+use crate::{Error, sense};
 
 /// How long deltas are held back, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
@@ -40,7 +40,7 @@ pub struct AgentResources<'a> {
     pub clients_per_process: u32,
     /// Servers it may load.
     pub policy: Policy,
-    /// The command of a child process that ends up in [`run_child`](crate::run_child).
+    /// The command of a child process that ends up in [`run_child`](crew::run_child).
     pub child: &'a dyn Fn() -> Process,
 }
 

@@ -12,25 +12,25 @@ use nkeys::XKey;
 
 /// The shared secret of the two ends.
 #[derive(Clone)]
-pub(super) struct Envelope {
+pub(crate) struct Envelope {
     own: Arc<XKey>,
     other: Arc<XKey>,
 }
 
 impl Envelope {
     /// An envelope for the other end, by the public part of its key; `None` if that is not a key.
-    pub(super) fn new(own: &Arc<XKey>, other: &str) -> Option<Envelope> {
+    pub(crate) fn new(own: &Arc<XKey>, other: &str) -> Option<Envelope> {
         let other = XKey::from_public_key(other).ok()?;
         Some(Envelope { own: Arc::clone(own), other: other.into() })
     }
 
     /// Seals a message for the other end alone.
-    pub(super) fn seal(&self, message: &[u8]) -> Vec<u8> {
+    pub(crate) fn seal(&self, message: &[u8]) -> Vec<u8> {
         self.own.seal(message, &self.other).expect("our own key has both its parts")
     }
 
     /// Opens a message of the other end; `None` if it is not one, or was changed.
-    pub(super) fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
         self.own.open(sealed, &self.other).ok()
     }
 }

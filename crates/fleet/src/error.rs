@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::unfit::{self, Unfit};
+use crate::unfit::{self, Unfit};
 
 /// Why a fleet could not be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn too_few(free: usize, needed: usize, unfit: &[(String, Unfit)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::VERSION;
+    use crate::VERSION;
 
     #[test]
     fn wording() {

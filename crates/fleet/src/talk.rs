@@ -5,25 +5,25 @@ use load::{Plan, Segment};
 use serde::{Deserialize, Serialize};
 
 /// How often a coordinator sends a beat.
-pub(super) const BEAT_INTERVAL_NS: u64 = 500_000_000;
+pub(crate) const BEAT_INTERVAL_NS: u64 = 500_000_000;
 
 /// Silence after which the other end counts as gone.
-pub(super) const LEASE_NS: u64 = 3_000_000_000;
+pub(crate) const LEASE_NS: u64 = 3_000_000_000;
 
 /// An agent's instructions before it starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Brief {
-    pub(super) plan: Plan,
-    pub(super) segments: Vec<Segment>,
+pub(crate) struct Brief {
+    pub(crate) plan: Plan,
+    pub(crate) segments: Vec<Segment>,
     /// Processes to spread the workers over.
-    pub(super) processes: u16,
+    pub(crate) processes: u16,
     /// The run's clock minus the agent's.
-    pub(super) offset_ns: i64,
+    pub(crate) offset_ns: i64,
 }
 
 /// Messages from a coordinator to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Down {
+pub(crate) enum Down {
     Brief(Box<Brief>),
     Command(Command),
     /// The run is over.
@@ -32,7 +32,7 @@ pub(super) enum Down {
 
 /// Messages from an agent to its coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Up {
+pub(crate) enum Up {
     /// The agent's workers are ready.
     Ready {
         /// Memory of its processes now, if it is known.

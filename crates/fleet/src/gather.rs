@@ -9,14 +9,14 @@ use nkeys::XKey;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::Error;
-use super::access::Nats;
-use super::bus::{Bus, runtime};
-use super::envelope::Envelope;
-use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
-use super::link::Link;
-use super::seal::{FleetKey, Seal};
-use super::unfit::{self, Unfit};
+use crate::Error;
+use crate::access::Nats;
+use crate::bus::{Bus, runtime};
+use crate::envelope::Envelope;
+use crate::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
+use crate::link::Link;
+use crate::seal::{FleetKey, Seal};
+use crate::unfit::{self, Unfit};
 
 /// The time within which agents that are there answer a call.
 const CALL_TIME: Duration = Duration::from_millis(700);
@@ -50,7 +50,7 @@ pub struct AgentSelection {
 }
 
 /// A claim on an agent: its session, what seals the orders that follow, and what signs them if it wants that.
-pub(super) struct Claimed {
+pub(crate) struct Claimed {
     session: u64,
     envelope: Envelope,
     seal: Option<Seal>,
@@ -58,7 +58,7 @@ pub(super) struct Claimed {
 
 impl Claimed {
     /// The link to the agent that is claimed.
-    pub(super) fn link(self, bus: &Bus, agent: &Hello, now_ns: u64) -> Link {
+    pub(crate) fn link(self, bus: &Bus, agent: &Hello, now_ns: u64) -> Link {
         let link = Link::new(bus, intro::down_subject(&agent.id), self.session, now_ns);
         link.sealing(self.envelope).signing(self.seal)
     }
@@ -125,7 +125,7 @@ async fn call(bus: &Bus) -> Result<Vec<Hello>, Error> {
 }
 
 /// Finds the agents for a run, waiting for them as long as allowed.
-pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello>, Error> {
+pub(crate) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello>, Error> {
     let until = Instant::now() + wanted.wait;
     loop {
         let found = call(bus).await?;
@@ -155,7 +155,7 @@ pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello
 
 /// The target agent of that name, waiting for it as long as allowed: until it is there, and free if that is
 /// waited for.
-pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<Hello, Error> {
+pub(crate) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<Hello, Error> {
     let until = Instant::now() + wait;
     let why = loop {
         let found = call(bus).await?;
@@ -222,7 +222,7 @@ pub fn why_busy(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit> {
 }
 
 /// Why an agent that obeys one key alone does not obey this one.
-pub(super) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit> {
+pub(crate) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit> {
     let wanted = hello.lock.as_ref()?.key.clone();
     let own = key.map(FleetKey::public);
     (own.as_ref() != Some(&wanted)).then_some(Unfit::Locked { wanted, own })
@@ -248,7 +248,7 @@ fn left_out(found: &[Hello], free: usize, wanted: &AgentSelection) -> Option<Str
 }
 
 /// Claims all agents. A refusal is an error; the agents that accepted are returned with it, to be released.
-pub(super) async fn claim(
+pub(crate) async fn claim(
     bus: &Bus,
     run: &str,
     agents: &[Hello],

@@ -10,8 +10,8 @@ use load::{
 };
 use net::clock;
 
-use super::intro::WORKERS_MAX;
-use super::talk::Brief;
+use crate::intro::WORKERS_MAX;
+use crate::talk::Brief;
 
 /// The longest step, pause or timeout: a year.
 const TIME_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
@@ -27,7 +27,7 @@ const PUBLISHERS_MAX: u32 = 1 << 16;
 const PLACES_MAX: u64 = 1 << 26;
 
 /// Returns whether a brief is valid.
-pub(super) fn is_brief(brief: &Brief) -> bool {
+pub(crate) fn is_brief(brief: &Brief) -> bool {
     let Brief { plan, segments, processes, offset_ns } = brief;
     let workers = segments.first().map_or(0, |segment| segment.workers);
     let is_part = |segment: &Segment| segment.workers == workers && segment.worker < workers;
@@ -87,7 +87,7 @@ fn are_joined(plan: &Plan) -> bool {
 
 /// Returns whether steps of the plan may be storms, whose books know no clients that come and go or read
 /// slowly besides.
-pub(super) fn may_storm(plan: &Plan) -> bool {
+pub(crate) fn may_storm(plan: &Plan) -> bool {
     let Plan { rooms, slow, churn, flap, messages_per_connection, .. } = plan;
     rooms.visits().is_empty()
         && slow.is_none()
@@ -128,7 +128,7 @@ fn is_flap(flap: &Flap) -> bool {
 
 /// Returns whether an agent whose workers have these parts of the run, and together no more clients, can be
 /// asked for this; for a storm, only if the plan [may have one](may_storm).
-pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u64, may_storm: bool) -> bool {
+pub(crate) fn is_command(command: &Command, segments: &[Segment], clients_max: u64, may_storm: bool) -> bool {
     match command {
         Command::Step(order) => {
             let share = |segment: &Segment| u64::from(segment.share(order.clients));

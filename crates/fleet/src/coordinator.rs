@@ -1,4 +1,4 @@
-//! The coordinator's end: what the crew has of a run's agents. A [relay](super::relay) keeps their links in a
+//! The coordinator's end: what the crew has of a run's agents. A [relay](crate::relay) keeps their links in a
 //! thread of its own, so that what the crew does never waits for the network.
 
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crew::{Agents, Crew, LostAgent, OnLoss, ServerWatch};
 use engine::{Command, Report};
 use load::Plan;
 use results::{FleetAgent, MachineUse, Step};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::Error;
-use super::agent_link::AgentState;
-use super::bus::runtime;
-use super::gather::AgentSelection;
-use super::relay::{Order, Relay};
-use crate::{Agents, Crew, LostAgent, OnLoss, ServerWatch};
+use crate::Error;
+use crate::agent_link::AgentState;
+use crate::bus::runtime;
+use crate::gather::AgentSelection;
+use crate::relay::{Order, Relay};
 
 /// How far ahead a common start has to be: the command goes over a network.
 const START_AHEAD_NS: u64 = 500_000_000;
