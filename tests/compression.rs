@@ -96,7 +96,7 @@ fn kept_windows_cost_what_is_said() {
     let [generator, server] = bytes_each(TAKEOVERS[0].1, false, [500, 4_500]);
     assert!(generator < IDLE_BYTES_MAX && server < IDLE_BYTES_MAX, "{generator} and {server} bytes each");
 
-    let said = wire::DeflateOptions::default().window_bytes() as f64;
+    let said = codec::DeflateOptions::default().window_bytes() as f64;
     for bytes in bytes_each(TAKEOVERS[0].1, true, [50, 350]) {
         assert!((0.9..1.1).contains(&(bytes / said)), "{bytes} bytes each, and {said} are said");
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use codec::Limits;
+use codec::event_stream::Reader;
 use fastrand::Rng;
-use wire::Limits;
-use wire::event_stream::Reader;
 
 use crate::support::browser::chromium;
 use crate::support::node::Scripts;

@@ -43,6 +43,8 @@ NICE_TESTS = 10
 # Installing Python packages is half compiling what nobody imports.
 ENVIRONMENT = {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NPM_CONFIG_UPDATE_NOTIFIER": "false"}
 AUTOBAHN = ["python3", "tests/autobahn/run.py", "--quick", "--built"]
+# The example in its README; no other crate has one.
+DOC_TESTS = [CARGO, "test", "-q", "--locked", "--doc", "-p", "throng-codec"]
 SCRIPTS = [["python3", "-m", "unittest", "discover", "-s", folder] for folder in ("tests", "tests/autobahn", "deploy/packages")]
 
 TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>ok|FAILED|ignored)(?P<why>.*?)(?: <(?P<seconds>[0-9.]+)s>)?$")
@@ -391,6 +393,7 @@ def run_all(is_timed: bool) -> None:
         lambda: [guarded(partial(run_tests, program, is_timed)) for program in others],
         lambda: part("autobahn", AUTOBAHN, niceness=NICE_TESTS),
         lambda: part("scripts", *SCRIPTS),
+        lambda: part("doc tests", DOC_TESTS, niceness=NICE_TESTS),
     )
     # Both halves of the whole program's tests are one program.
     run_again([waiting, *others], is_timed)

@@ -1,7 +1,7 @@
 //! The client role of the Autobahn test: echoes whatever the suite's fuzzing server sends.
 //!
 //! `throng-autobahn HOST:PORT AGENT` runs every case and asks for the report; the verdicts are in there, not in
-//! the exit status. It drives the codec under throng's clients, [`wire::ws`], over a blocking socket: what the
+//! the exit status. It drives the codec under throng's clients, [`codec::ws`], over a blocking socket: what the
 //! engine adds, load and clocks, is none of the suite's business.
 
 use std::io::{self, Read, Write};
@@ -9,11 +9,11 @@ use std::net::TcpStream;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use wire::http::HeadReader;
-use wire::http::head::Expect;
-use wire::http::response::Response;
-use wire::ws::{End, Incoming, Message, Receiver, Sender, extension, upgrade};
-use wire::{DeflateOptions, Failure, Io, Limits, StreamId};
+use codec::http::HeadReader;
+use codec::http::head::Expect;
+use codec::http::response::Response;
+use codec::ws::{End, Incoming, Message, Receiver, Sender, extension, upgrade};
+use codec::{DeflateOptions, Error, Limits, StreamId};
 
 /// The suite's own longest patience with a silent peer is 100 s (9.7), so a longer silence is a hang.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
@@ -51,7 +51,7 @@ fn run_cases(server: &str, agent: &str) -> io::Result<u32> {
     Ok(count)
 }
 
-fn echo(message: &Message<'_>, sender: &mut Sender, link: &mut Link) -> Result<(), Failure> {
+fn echo(message: &Message<'_>, sender: &mut Sender, link: &mut Link) -> Result<(), Error> {
     let mut payload = Vec::new();
     message.append_to(&mut payload)?;
     sender.message(link, message.message_type, |out| out.extend_from_slice(&payload));
@@ -64,7 +64,7 @@ struct Link {
     out: Vec<u8>,
 }
 
-impl Io for Link {
+impl codec::Io for Link {
     fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -113,7 +113,7 @@ impl Session {
         loop {
             let read = socket.read(&mut chunk)?;
             if read == 0 {
-                return Err(failed(Failure::Eof));
+                return Err(failed(Error::EofBeforeAnswer));
             }
             let mut input = &chunk[..read];
             let found = reader.read(Expect::Response, &limits, &mut input).map_err(failed)?;
@@ -136,14 +136,14 @@ impl Session {
     /// told so and is no error here: half of the cases do.
     fn run(
         mut self,
-        mut on_message: impl FnMut(&Message<'_>, &mut Sender, &mut Link) -> Result<(), Failure>,
+        mut on_message: impl FnMut(&Message<'_>, &mut Sender, &mut Link) -> Result<(), Error>,
     ) -> io::Result<()> {
         let early = std::mem::take(&mut self.early);
         let mut failure = self.handle_input(&early, &mut on_message).err();
         let mut chunk = vec![0; READ_BYTES];
         loop {
             if let Some(failure) = failure {
-                self.sender.fail(&mut self.link, failure);
+                self.sender.fail(&mut self.link, failure.close_code());
             }
             match self.flush().and_then(|()| self.socket.read(&mut chunk)) {
                 Ok(0) => return Ok(()),
@@ -161,8 +161,8 @@ impl Session {
     fn handle_input(
         &mut self,
         mut input: &[u8],
-        on_message: &mut impl FnMut(&Message<'_>, &mut Sender, &mut Link) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        on_message: &mut impl FnMut(&Message<'_>, &mut Sender, &mut Link) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         while let Some(incoming) =
             self.receiver.next(&self.limits, &mut self.sender, &mut self.link, &mut input)?
         {
@@ -180,7 +180,7 @@ impl Session {
     }
 }
 
-fn failed(failure: Failure) -> io::Error {
+fn failed(failure: Error) -> io::Error {
     io::Error::other(format!("{failure:?}"))
 }
 

@@ -305,7 +305,7 @@ fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Client
         text: args.text,
         message_bytes_max: bytes(
             "--max-message",
-            args.max_message.unwrap_or(wire::Limits::default().message_bytes_max as u64),
+            args.max_message.unwrap_or(codec::Limits::default().message_bytes_max as u64),
         )?,
         of_dialect: args.dialect_args.options(),
         people: Arc::default(),

@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
+use codec::Error;
 use load::{Load, Plan, Segment, StepOrder, Until};
 use net::clock;
 use net::poll::Events;
@@ -59,7 +60,7 @@ pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::
     let mut result = ProbeResult::default();
     if let Some(cause) = ended {
         result.is_local = matches!(cause, Cause::Net(kind) if kind.is_local());
-        if let Cause::Wire(Failure::HttpStatus(status)) = cause {
+        if let Cause::Wire(Failure::Codec(Error::HttpStatus(status))) = cause {
             result.status = Some(status);
             let until_ns = clock::monotonic_ns() + BODY_NS;
             // The head alone is known so far; the body's first line often says why the server refuses.
@@ -211,8 +212,9 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
+    use codec::StreamId;
     use load::{Connecting, Endpoint};
-    use wire::{Io, StreamId};
+    use wire::Io;
 
     use super::*;
     use crate::support::plan;
@@ -223,7 +225,7 @@ mod tests {
     #[derive(Default)]
     struct Written(Vec<u8>);
 
-    impl Io for Written {
+    impl codec::Io for Written {
         fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
             &mut self.0
         }
@@ -236,6 +238,8 @@ mod tests {
 
         fn close_stream(&mut self, _: StreamId) {}
     }
+
+    impl Io for Written {}
 
     /// Answers the upgrade and what comes first, and resets the connection when more has come. Returns how
     /// many echoes it sent.

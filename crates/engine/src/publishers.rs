@@ -5,10 +5,11 @@
 
 use std::collections::VecDeque;
 
+use codec::Stamp;
 use load::StepOrder;
 use net::poll::Event;
 use stats::error_kind::PUBLISHER_PREFIX;
-use wire::{HttpOptions, RequestOutcome, Sending, Stamp};
+use wire::{HttpOptions, RequestOutcome, Sending};
 
 use crate::books::{Cause, Relayed};
 use crate::clients::{Clients, ConnectAttempt, PUBLISHER, Token};

@@ -47,14 +47,14 @@ fn walk(whole: &str, text: &str, pointer: &str, key: &str, found: &mut Vec<Leaf>
         return Some(());
     }
     match text.as_bytes().first()? {
-        b'{' => wire::json::object(text.as_bytes(), |name, value| {
-            let (Some(name), Some(value)) = (of(&wire::json::plain(name)), part(value)) else { return };
+        b'{' => codec::json::object(text.as_bytes(), |name, value| {
+            let (Some(name), Some(value)) = (of(&codec::json::plain(name)), part(value)) else { return };
             let escaped = name.replace('~', "~0").replace('/', "~1");
             walk(whole, value, &format!("{pointer}/{escaped}"), &name, found);
         }),
         b'[' => {
             let mut at = 0;
-            wire::json::array(text.as_bytes(), |value| {
+            codec::json::array(text.as_bytes(), |value| {
                 if let Some(value) = part(value) {
                     walk(whole, value, &format!("{pointer}/{at}"), key, found);
                 }
@@ -63,10 +63,10 @@ fn walk(whole: &str, text: &str, pointer: &str, key: &str, found: &mut Vec<Leaf>
         }
         _ if pointer.is_empty() => None,
         _ => {
-            let inside = wire::json::string(text.as_bytes()).and_then(part);
+            let inside = codec::json::string(text.as_bytes()).and_then(part);
             let plain = inside.unwrap_or(text);
             let value = match inside {
-                Some(inside) => of(&wire::json::plain(inside.as_bytes())).unwrap_or_default(),
+                Some(inside) => of(&codec::json::plain(inside.as_bytes())).unwrap_or_default(),
                 None => text.to_owned(),
             };
             let range = place(plain)..place(plain) + plain.len();
@@ -111,7 +111,7 @@ pub(crate) fn without_placeholders(text: &str, brace: &str) -> String {
 /// The member of an object under this name, as it is written.
 pub(crate) fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut found = None;
-    wire::json::object(text.trim().as_bytes(), |key, value| {
+    codec::json::object(text.trim().as_bytes(), |key, value| {
         if key == name.as_bytes() {
             found = std::str::from_utf8(value).ok();
         }
@@ -126,21 +126,21 @@ pub(crate) fn text_member(text: &str, name: &str) -> Option<String> {
 
 /// The text that a value is, unescaped.
 pub(crate) fn text_of(value: &str) -> Option<String> {
-    let plain = wire::json::plain(wire::json::string(value.trim().as_bytes())?).into_owned();
+    let plain = codec::json::plain(codec::json::string(value.trim().as_bytes())?).into_owned();
     String::from_utf8(plain).ok()
 }
 
 /// The items of an array, as they are written.
 pub(crate) fn items(text: &str) -> Option<Vec<&str>> {
     let mut found = Vec::new();
-    wire::json::array(text.trim().as_bytes(), |item| found.extend(std::str::from_utf8(item).ok()))?;
+    codec::json::array(text.trim().as_bytes(), |item| found.extend(std::str::from_utf8(item).ok()))?;
     Some(found)
 }
 
 /// The members of an object but these, as an object.
 pub(crate) fn without(text: &str, names: &[&str]) -> Option<String> {
     let mut kept = Vec::new();
-    wire::json::object(text.trim().as_bytes(), |key, value| {
+    codec::json::object(text.trim().as_bytes(), |key, value| {
         let [key, value] = [key, value].map(|part| String::from_utf8_lossy(part).into_owned());
         if !names.contains(&key.as_str()) {
             kept.push(format!("\"{key}\":{value}"));

@@ -75,7 +75,7 @@ pub struct ClientSpec {
     /// User and password of the URL, sent as basic authorization.
     pub userinfo: Option<(String, Secret)>,
     /// The options of permessage-deflate to offer, if it is offered.
-    pub deflate: Option<wire::DeflateOptions>,
+    pub deflate: Option<codec::DeflateOptions>,
     /// Bytes of padding in each message (raw: bytes of the whole message); absent: the dialect's default.
     pub payload_bytes: Option<u32>,
     /// The largest message's bytes: sizes from `payload_bytes` to this one are equally frequent.
@@ -118,8 +118,8 @@ impl ClientSpec {
     /// # Errors
     /// Names an option that cannot be sent: a header with a line break, a payload without room for its stamp.
     pub fn wire_config(&self) -> Result<wire::Config, BadClientSpec> {
-        let limits = wire::Limits::default();
-        let limits = wire::Limits {
+        let limits = codec::Limits::default();
+        let limits = codec::Limits {
             message_bytes_max: self.message_bytes_max as usize,
             // A message that is accepted may come in one frame.
             frame_bytes_max: limits.frame_bytes_max.max(self.message_bytes_max.into()),

@@ -1,7 +1,7 @@
 //! The part of the load that belongs to one worker.
 
+use codec::Stamp;
 use serde::{Deserialize, Serialize};
-use wire::Stamp;
 
 /// One worker's place among all workers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use codec::ws::MessageType;
+use codec::ws::frame::Opcode;
 use har::{Content, Direction, Entry, Frame, PostData};
 use jiff::Timestamp;
-use wire::ws::MessageType;
-use wire::ws::frame::Opcode;
 
 use crate::links::is_host_over;
 use crate::trouble::Trouble;

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use codec::Limits;
+use codec::ws::frame::{Accepts, Opcode};
+use codec::ws::reader::{Item, Reader};
+use codec::ws::{End, mask};
 use har::Direction;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
-use wire::Limits;
-use wire::ws::End;
-use wire::ws::frame::{Accepts, Opcode};
-use wire::ws::mask;
-use wire::ws::reader::{Item, Reader};
 
 use crate::session::{Place, Session};
 use crate::trouble::Trouble;

@@ -14,11 +14,11 @@ use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
+use codec::ws::End;
+use codec::ws::frame::{self, Accepts, Header, Opcode};
+use codec::ws::mask::Key;
 use net::clock::monotonic_ns;
 use net::poll::{Events, Interest, Poller};
-use wire::ws::End;
-use wire::ws::frame::{self, Accepts, Header, Opcode};
-use wire::ws::mask::Key;
 
 type Failure = Box<dyn Error>;
 

@@ -14,10 +14,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
+use codec::ws::frame::{self, Accepts, Header, Opcode};
+use codec::ws::{End, mask, upgrade};
 use rustix::event::{PollFd, PollFlags, poll};
-use wire::ws::End;
-use wire::ws::frame::{self, Accepts, Header, Opcode};
-use wire::ws::{mask, upgrade};
 
 type Failure = Box<dyn Error>;
 

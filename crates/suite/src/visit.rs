@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use codec::{Limits, Stamp, StreamId};
 use url::Url;
 use wire::{
-    Carrier, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Kind, Limits, Options,
-    Payload, Settings, Stamp, StreamId,
+    Carrier, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Kind, Options, Payload,
+    Settings,
 };
 
 pub(crate) use line::address;
@@ -56,7 +57,7 @@ struct Lines {
     client: u32,
 }
 
-impl Io for Lines {
+impl codec::Io for Lines {
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         let index = usize::from(stream);
         if self.unsent.len() <= index {
@@ -69,16 +70,18 @@ impl Io for Lines {
         fastrand::u64(..)
     }
 
-    fn client(&self) -> u32 {
-        self.client
-    }
-
     fn open_stream(&mut self, stream: StreamId) {
         self.wanted.push(stream);
     }
 
     fn close_stream(&mut self, stream: StreamId) {
         self.closing.push(stream);
+    }
+}
+
+impl Io for Lines {
+    fn client(&self) -> u32 {
+        self.client
     }
 }
 

@@ -159,7 +159,7 @@ fn measure_app_file() {
     client.handle_open(&cfg, 0, 0, &mut io);
     let request = String::from_utf8(std::mem::take(&mut io.out)).unwrap();
     let (_, key) = request.split_once("Sec-WebSocket-Key: ").unwrap();
-    let accept = wire::ws::upgrade::accept_of(&key.as_bytes()[..24]);
+    let accept = codec::ws::upgrade::accept_of(&key.as_bytes()[..24]);
     let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
     let mut receive = |bytes: &[u8]| {
         let mut on = |event| {
@@ -224,7 +224,7 @@ fn main() {
         }
         if text || dialect == DialectId::Json {
             measure(&format!("stamp found, {name}"), |_| {
-                black_box(wire::stamp::find(black_box(&answer[2..])));
+                black_box(codec::stamp::find(black_box(&answer[2..])));
             });
         }
     }

@@ -3,18 +3,20 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
+use codec::StreamId;
+use codec::http::request::Request;
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+
 use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{ClientProtocol, HttpClientProtocol, ServerProtocol};
 use crate::event::OnServerEvent;
 use crate::failure::Failure;
-use crate::http::request::Request;
-use crate::io::{Io, Sending, StreamId};
+use crate::io::{Io, Sending};
 use crate::link::{HttpLink, Link, ServerLink};
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, Question, ServerSession, SessionLink};
 use crate::template::Filling;
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
 
 /// The absence of a client's side over a WebSocket.
 #[derive(Debug)]

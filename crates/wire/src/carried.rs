@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
+use codec::Found;
+use codec::ws::MessageType;
+
 use crate::event::{Event, Kind};
-use crate::stamp::Found;
 use crate::template::{CompiledTemplate, Template};
-use crate::ws::MessageType;
 
 /// An app's message, to be carried under the name of an event.
 pub(crate) struct AppMessage<'a> {

@@ -25,15 +25,15 @@ use crate::backoff::Reconnection;
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
-use crate::io::{Io, Sending, StreamId};
+use crate::io::{Io, Sending};
 use crate::login::Visit;
 use crate::opening::Opening;
 use crate::options::Carrier;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, LinkContext};
 use crate::registry::requesting::{HttpClientState, HttpLinkContext};
-use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
+use codec::{Error, Stamp, StreamId};
 use question::Question;
 use socket::{AppHandler, Session, SessionContext, UnitHandler, split};
 use tunnel::{Inside, Tunnel, TunnelUser};
@@ -251,7 +251,7 @@ impl Client {
 
     /// The peer closed `stream`, which was open: one that never was is lost
     /// ([`handle_lost`](Client::handle_lost)). Fine after a completed close and between requests,
-    /// [`Failure::EofBeforeAnswer`] in a request, [`Failure::Eof`] elsewhere.
+    /// [`Error::EofBeforeAnswer`] in a request, [`Failure::Eof`] elsewhere.
     pub fn handle_eof(
         &mut self,
         cfg: &Config,
@@ -268,7 +268,7 @@ impl Client {
                 tunnel.act(io, |io| TunnelledClient { client: inside, cfg, now_ns, on }.handle_eof(io))
             }
             State::LoggingIn(visit) => {
-                let Some(steps) = &cfg.login else { return Err(Failure::EofBeforeAnswer) };
+                let Some(steps) = &cfg.login else { return Err(Failure::Codec(Error::EofBeforeAnswer)) };
                 let progress = visit.handle_eof(steps, &cfg.common.identities, now_ns, io)?;
                 self.handle_went(cfg, now_ns, progress, b"", io, on)
             }
@@ -281,7 +281,7 @@ impl Client {
                 self.conclude(result, cfg, now_ns, io, on)
             }
             // The opening request is a request like any other: it has no answer.
-            State::Opening(_) => Err(Failure::EofBeforeAnswer),
+            State::Opening(_) => Err(Failure::Codec(Error::EofBeforeAnswer)),
             _ => Err(Failure::Eof),
         }
     }
@@ -368,7 +368,7 @@ impl Client {
                 let identities = &cfg.common.identities;
                 let link_context = LinkContext { pending: None, identities, kept, now_ns, sender, io };
                 let result = protocol.handle_timeout(&cfg.parts, link_context);
-                result.inspect_err(|&failure| sender.fail(io, failure))
+                result.inspect_err(|&failure| sender.fail(io, failure.close_code()))
             }
             _ => return Ok(()),
         };

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use codec::Stamp;
+use codec::http2::head;
 use secret::Secret;
 
 use crate::acks::Acks;
@@ -15,7 +17,6 @@ use crate::event::Kind;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::flag::TRANSPORT;
-use crate::http2::head;
 use crate::login::Steps;
 use crate::options::{BadOption, Carrier, Options};
 use crate::people::Mix;
@@ -24,7 +25,6 @@ use crate::registry::requesting::HttpClientState;
 use crate::request::{self, Common};
 use crate::series::Spot;
 use crate::settings::Ack;
-use crate::stamp::Stamp;
 use crate::template::{ClientContext, Filling, Mark};
 use crate::token;
 

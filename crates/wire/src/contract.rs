@@ -6,15 +6,19 @@
 
 use std::convert::Infallible;
 
+use codec::StreamId;
+use codec::http::cookies::Cookies;
+use codec::http::request::Request;
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+
 use crate::backoff::Reconnection;
 use crate::carried::{AppMessage, MessageTemplate, ProtocolHandler, Shape};
 use crate::dialect_id::DialectId;
 use crate::event::{Direction, OnServerEvent};
 use crate::facts::Facts;
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
-use crate::http::request::Request;
-use crate::io::{Io, Sending, StreamId};
+use crate::io::{Io, Sending};
 use crate::link::{HttpLink, Link, ServerLink};
 use crate::opening::Socket;
 use crate::options::{BadOption, Options};
@@ -25,8 +29,6 @@ use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, ServerSession, SessionHead};
 use crate::settings::Settings;
 use crate::template::{Filling, Kept, Mark};
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
 
 /// Most bytes that wait for a request to be answered, a message of any size aside. A client with more is given
 /// up: an unbounded queue would hide a server that has stopped answering.
@@ -200,7 +202,7 @@ impl<Parts> RoomProtocol<Parts> for Infallible {
 }
 
 /// The client's side of one session over plain requests: one client with several streams, each an
-/// [`Exchange`](crate::http::Exchange).
+/// [`Exchange`](codec::http::Exchange).
 pub(crate) trait HttpClientProtocol {
     /// The parts encoded once.
     type Parts;

@@ -5,9 +5,10 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Mutex;
 
+use codec::Stamp;
+
 use crate::failure::{Coding, Failure, Media};
 use crate::room::Room;
-use crate::stamp::Stamp;
 
 /// Kinds of messages to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

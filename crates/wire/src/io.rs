@@ -1,27 +1,16 @@
 //! The I/O of a session.
 
+use codec::{Stamp, StreamId};
+
 use crate::failure::Failure;
-use crate::stamp::Stamp;
 
-/// One byte stream of a client; 0 is the main one. Fallback transports have several.
-pub type StreamId = u8;
-
-/// The driver's side of a session: where bytes go, and where randomness comes from.
-pub trait Io {
-    /// The bytes to send on `stream`. Sessions only append.
-    fn out(&mut self, stream: StreamId) -> &mut Vec<u8>;
-    /// Randomness for masks, handshake keys and session ids. Masks guard intermediaries against chosen bytes
-    /// (RFC 6455 §10.3), so a load generator may use a fast generator that is not cryptographic.
-    fn random_u64(&mut self) -> u64;
+/// The driver's side of a session: more than bytes and randomness.
+pub trait Io: codec::Io {
     /// The number of this client in the run. Its identity is a function of that, so that no session has to
     /// keep it.
     fn client(&self) -> u32 {
         0
     }
-    /// Connect another stream to the same host. Only fallback transports ask for it.
-    fn open_stream(&mut self, stream: StreamId);
-    /// Close `stream` once everything written to it has been sent.
-    fn close_stream(&mut self, stream: StreamId);
     /// Break off the answer on `stream` once everything written to it has been sent. Over HTTP/1.1, its
     /// connection ends with it.
     fn break_stream(&mut self, stream: StreamId) {
@@ -35,9 +24,6 @@ pub trait Io {
     /// Takes the outcome of a message that did not go out as it was sent ([`Sending::Waits`]), or will have
     /// no answer. Only plain requests have such.
     fn handle_request_outcome(&mut self, _stamp: Stamp, _outcome: RequestOutcome) {}
-    /// The peer's reason for closing, where it gives one: it comes before
-    /// [`Event::Closed`](crate::Event::Closed).
-    fn handle_reason(&mut self, _reason: &[u8]) {}
 }
 
 /// Parts of an answer, by their place in it.
@@ -80,12 +66,4 @@ pub enum RequestOutcome {
     /// The message will have no answer, and the connection serves others: its stream has failed (RFC 9113
     /// §5.4.2).
     Failed(Failure),
-}
-
-/// Appends what is made of parts.
-#[inline]
-pub(crate) fn extend(out: &mut Vec<u8>, parts: &[&[u8]]) {
-    for part in parts {
-        out.extend_from_slice(part);
-    }
 }

@@ -1,18 +1,19 @@
 //! Links that the sides of a protocol act through.
 
+use codec::http::cookies::Cookies;
+use codec::ws::MessageType;
+use codec::ws::frame::{self, Opcode};
+use codec::ws::sender::Sender;
+
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
 use crate::identities::Identities;
-use crate::io::{self, Io};
+use crate::io::Io;
 use crate::pending::Pending;
 use crate::request::Common;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::template::{ClientContext, Filling, Kept, Mark, Template};
-use crate::ws::MessageType;
-use crate::ws::frame::{self, Opcode};
-use crate::ws::sender::Sender;
 
 /// The link that a client's side of a protocol acts through.
 pub(crate) struct Link<'a, P, I> {
@@ -97,7 +98,7 @@ impl<I: Io> ServerLink<'_, I> {
 
     /// Sends a text that is made of parts.
     pub(crate) fn say(&mut self, parts: &[&[u8]]) {
-        self.sender.message(self.io, MessageType::Text, |out| io::extend(out, parts));
+        self.sender.message(self.io, MessageType::Text, |out| codec::io::extend(out, parts));
     }
 
     /// Closes the connection over what the peer may not do, with a code and a reason in words.
@@ -110,7 +111,7 @@ impl<I: Io> ServerLink<'_, I> {
     pub(crate) fn broadcast(&mut self, room: Room, parts: &[&[u8]], on: &mut impl OnServerEvent) {
         let out = self.io.out(0);
         let start = out.len();
-        frame::put(out, Opcode::Text, |out| io::extend(out, parts));
+        frame::put(out, Opcode::Text, |out| codec::io::extend(out, parts));
         on(ServerEvent::Broadcast { room, frame: &out[start..] });
         out.truncate(start);
     }

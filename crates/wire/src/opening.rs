@@ -1,14 +1,14 @@
 //! The upgrade of one client's connection to a WebSocket, from its request on.
 
+use codec::http::cookies::Cookies;
+use codec::http::head::{Expect, HeadReader};
+use codec::http::response::Response;
+use codec::ws::receiver::Receiver;
+use codec::ws::sender::Sender;
+use codec::ws::{End, upgrade};
+
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
-use crate::http::head::{Expect, HeadReader};
-use crate::http::response::Response;
 use crate::request::{Common, UpgradeTerms};
-use crate::ws::End;
-use crate::ws::receiver::Receiver;
-use crate::ws::sender::Sender;
-use crate::ws::upgrade;
 
 /// Waiting for the answer to the upgrade request.
 #[derive(Debug)]

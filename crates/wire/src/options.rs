@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use codec::http::query;
+use codec::{DeflateOptions, Limits, json};
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::dialect_id::DialectId;
 use crate::flag::Flag;
-use crate::http::query;
-use crate::json;
-use crate::limits::{DeflateOptions, Limits};
 use crate::people::People;
 use crate::settings::DialectOptions;
 use crate::template::{BadTemplate, Quoting, Template};

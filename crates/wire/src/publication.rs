@@ -2,13 +2,12 @@
 //!
 //! It arrives as a member's broadcast would, in the words of each protocol, without a sender.
 
+use codec::json;
+use codec::ws::frame::{self, Opcode};
 use percent_encoding::percent_decode_str;
 
 use crate::event::{OnServerEvent, ServerEvent};
-use crate::io;
-use crate::json;
 use crate::room::Room;
-use crate::ws::frame::{self, Opcode};
 
 /// The beginning of a path, before the room's name.
 pub(crate) const PATH: &str = "/publish/";
@@ -52,7 +51,7 @@ impl<'a> Publication<'a> {
 /// rooms.
 pub(crate) fn tell(room: Room, text: &[&[u8]], on: &mut impl OnServerEvent) {
     let mut frame = Vec::new();
-    frame::put(&mut frame, Opcode::Text, |out| io::extend(out, text));
+    frame::put(&mut frame, Opcode::Text, |out| codec::io::extend(out, text));
     on(ServerEvent::Rebroadcast { room, frame: &frame });
 }
 

@@ -1,14 +1,15 @@
 //! The requests of a client: what all of a run have in common, encoded once, and what is each client's own in
 //! its holes.
 
-use crate::http::fields;
-use crate::http::request::is_host;
+use codec::http::fields;
+use codec::http::request::is_host;
+use codec::ws::extension;
+use codec::ws::upgrade::{self, Key};
+
 use crate::identities::Identities;
-use crate::io::{self, Io};
+use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::template::{ClientContext, Filling, Kept, Quoting, Template};
-use crate::ws::extension;
-use crate::ws::upgrade::{self, Key};
 
 /// The fields the handshake sets itself, and those that would change how the request is framed.
 const RESERVED_FIELDS: [&str; 11] = [
@@ -175,7 +176,7 @@ impl Common {
         self.query.write(out, filling, 0);
         let join = if self.query.is_empty() { "?" } else { "&" };
         let join = if more.is_empty() { "" } else { join };
-        io::extend(out, &[join.as_bytes(), more.as_bytes()]);
+        codec::io::extend(out, &[join.as_bytes(), more.as_bytes()]);
     }
 
     /// Appends a plain request.

@@ -2,6 +2,9 @@
 
 use crate::dialect_id::DialectId;
 
+/// The parameter of a request's query that names a room; without it, all are in one.
+pub(crate) const PARAM: &str = "room";
+
 /// The connections of a dialect that have joined the same topic: broadcasts go among them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Room {

@@ -7,7 +7,8 @@
 
 use std::ops::Range;
 
-use crate::stamp::{self, Numbers, Stamp};
+use codec::Stamp;
+use codec::stamp::{self, Numbers};
 
 /// The place of the stamp in each message of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,18 +16,20 @@ mod http;
 mod http2;
 mod socket;
 
+use codec::StreamId;
+use codec::ws::End;
+use codec::ws::frame::{Accepts, Header};
+
 use self::http::{Http, Next};
 use self::http2::Http2;
 use self::socket::{Session, Upgrade};
 use crate::event::ServerEvent;
 use crate::failure::Failure;
-use crate::io::{AnswerPart, Io, StreamId};
+use crate::io::{AnswerPart, Io};
 use crate::link::ServerLink;
 use crate::registry::sessions::{SessionRequest, SessionSignal};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::End;
-use crate::ws::frame::{Accepts, Header};
 
 /// The form of a server's frames as it broadcasts them.
 const PLAIN: Accepts = Accepts { end: End::Client, deflate: false };
@@ -158,7 +160,7 @@ impl Server {
     /// Ends an open connection whose dialect has failed.
     fn settle(&mut self, result: Result<(), Failure>, io: &mut impl Io) -> Result<(), Failure> {
         if let (Err(failure), State::Open(Session { sender, .. })) = (result, &mut self.state) {
-            sender.fail(io, failure);
+            sender.fail(io, failure.close_code());
             self.state = State::Done;
             io.close_stream(0);
         }

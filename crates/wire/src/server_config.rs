@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use codec::http::date::DateField;
+use codec::{DeflateOptions, Limits};
+
 use crate::dialect_id::DialectId;
 use crate::gate::Gate;
 use crate::history::History;
-use crate::http::date::DateField;
-use crate::limits::{DeflateOptions, Limits};
 use crate::settings::Settings;
 
 /// The configuration shared by a server's connections.

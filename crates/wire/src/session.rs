@@ -11,11 +11,13 @@
 
 use std::fmt;
 
+use codec::StreamId;
+use codec::http::answer::AnswerHead;
+use codec::http::date::DateField;
+
 use crate::event::OnServerEvent;
 use crate::gate::Form;
-use crate::http::answer::AnswerHead;
-use crate::http::date::DateField;
-use crate::io::{Io, StreamId};
+use crate::io::Io;
 use crate::server_config::ServerConfig;
 
 /// The connection whose request is in hand.

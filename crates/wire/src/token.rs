@@ -1,9 +1,9 @@
 //! The place of a token in the upgrade request.
 
+use codec::http::query;
 use secret::Secret;
 
 use crate::facts::TokenHome;
-use crate::http::query;
 use crate::options::{BadOption, Options};
 use crate::settings::TokenPlace;
 
@@ -20,7 +20,9 @@ pub(crate) fn place(options: &mut Options, home: TokenHome) -> Result<(), BadOpt
         }
     };
     match place {
-        TokenPlace::Query(name) => query::add(&mut options.path, &name, token.reveal()),
+        TokenPlace::Query(name) => {
+            options.path = query::with(options.path.reveal(), &name, token.reveal()).into()
+        }
         TokenPlace::Header(name) => options.headers.push((name, token)),
         TokenPlace::Cookie(name) => {
             if !token.reveal().bytes().all(is_cookie_octet)

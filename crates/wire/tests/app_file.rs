@@ -90,7 +90,7 @@ pub(crate) fn opened(cfg: &Config) -> (Client, Fake) {
 fn answer_to(request: &[u8]) -> Vec<u8> {
     let request = std::str::from_utf8(request).unwrap();
     let key = request.split("Sec-WebSocket-Key: ").nth(1).unwrap().split("\r\n").next().unwrap();
-    let accept = wire::ws::upgrade::accept_of(key.as_bytes());
+    let accept = codec::ws::upgrade::accept_of(key.as_bytes());
     let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
     [&head[..], b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()
 }

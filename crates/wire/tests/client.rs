@@ -1,11 +1,9 @@
 //! The client role against good, odd and hostile servers.
 
+use codec::ws::mask::{self, Key};
+use codec::{Error, HttpReason, Limits, Reason};
 use secret::Secret;
-use wire::ws::mask::{self, Key};
-use wire::{
-    BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Kind, Limits, Options, Payload, Reason,
-    Role, Settings,
-};
+use wire::{BadOption, Client, Config, DialectId, Event, Failure, Kind, Options, Payload, Role, Settings};
 
 use crate::common::*;
 
@@ -36,7 +34,7 @@ fn the_request_is_what_was_asked_for() {
         origin: Some("http://o.example".into()),
         basic_auth: Some(("Aladdin".into(), "open sesame".into())),
         headers: vec![("X-A".into(), "b c".into())],
-        deflate: Some(wire::DeflateOptions::default()),
+        deflate: Some(codec::DeflateOptions::default()),
         ..options(DialectId::Json)
     })
     .unwrap();
@@ -99,41 +97,52 @@ fn good_answers_in_other_words_are_accepted() {
 #[test]
 fn wrong_answers_fail_with_their_kind() {
     for (from, to, failure) in [
-        ("101 Switching Protocols", "200 OK", Failure::HttpStatus(200)),
-        ("101 Switching Protocols", "301 Moved", Failure::HttpStatus(301)),
-        ("101 Switching Protocols", "401 Unauthorized", Failure::HttpStatus(401)),
-        ("101 Switching Protocols", "429 Too Many", Failure::HttpStatus(429)),
-        ("101 Switching Protocols", "503 Unavailable", Failure::HttpStatus(503)),
-        ("HTTP/1.1", "HTTP/1.0", Failure::BadUpgrade),
-        ("HTTP/1.1", "HTTP/2", Failure::NotHttp),
-        ("HTTP/1.1", "\0\0\u{6}\u{4}", Failure::NotHttp), // an HTTP/2 SETTINGS frame
-        ("HTTP/1.1", "\u{15}\u{3}\u{3}", Failure::NotHttp), // a TLS alert
-        ("HTTP/1.1", "garbage", Failure::NotHttp),
-        ("HTTP/1.1 101 Switching Protocols\r\n", "HTTP/1.1 10\r\n", Failure::BadHttp(HttpReason::StartLine)),
-        ("Upgrade: websocket\r\n", "", Failure::BadUpgrade),
-        ("Upgrade: websocket", "Upgrade: h2c", Failure::BadUpgrade),
-        ("Connection: Upgrade", "Connection: close", Failure::BadUpgrade),
-        ("Sec-WebSocket-Accept", "X-Accept", Failure::BadAccept),
-        ("Accept: ", "Accept: x", Failure::BadAccept),
-        ("Accept: ", "Accept: a\r\nSec-WebSocket-Accept: ", Failure::BadAccept),
-        ("\r\n\r\n", "\r\nSec-WebSocket-Protocol: chat\r\n\r\n", Failure::UnaskedProtocol),
-        ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", Failure::UnaskedExtension),
-        ("\r\n\r\n", "\r\nA: b\nC: d\r\n\r\n", Failure::BadHttp(HttpReason::LineEnd)),
-        ("\r\n\r\n", "\r\n", Failure::EofBeforeAnswer),
+        ("101 Switching Protocols", "200 OK", Failure::Codec(Error::HttpStatus(200))),
+        ("101 Switching Protocols", "301 Moved", Failure::Codec(Error::HttpStatus(301))),
+        ("101 Switching Protocols", "401 Unauthorized", Failure::Codec(Error::HttpStatus(401))),
+        ("101 Switching Protocols", "429 Too Many", Failure::Codec(Error::HttpStatus(429))),
+        ("101 Switching Protocols", "503 Unavailable", Failure::Codec(Error::HttpStatus(503))),
+        ("HTTP/1.1", "HTTP/1.0", Failure::Codec(Error::BadUpgrade)),
+        ("HTTP/1.1", "HTTP/2", Failure::Codec(Error::NotHttp)),
+        ("HTTP/1.1", "\0\0\u{6}\u{4}", Failure::Codec(Error::NotHttp)), // an HTTP/2 SETTINGS frame
+        ("HTTP/1.1", "\u{15}\u{3}\u{3}", Failure::Codec(Error::NotHttp)), // a TLS alert
+        ("HTTP/1.1", "garbage", Failure::Codec(Error::NotHttp)),
+        (
+            "HTTP/1.1 101 Switching Protocols\r\n",
+            "HTTP/1.1 10\r\n",
+            Failure::Codec(Error::BadHttp(HttpReason::StartLine)),
+        ),
+        ("Upgrade: websocket\r\n", "", Failure::Codec(Error::BadUpgrade)),
+        ("Upgrade: websocket", "Upgrade: h2c", Failure::Codec(Error::BadUpgrade)),
+        ("Connection: Upgrade", "Connection: close", Failure::Codec(Error::BadUpgrade)),
+        ("Sec-WebSocket-Accept", "X-Accept", Failure::Codec(Error::BadAccept)),
+        ("Accept: ", "Accept: x", Failure::Codec(Error::BadAccept)),
+        ("Accept: ", "Accept: a\r\nSec-WebSocket-Accept: ", Failure::Codec(Error::BadAccept)),
+        ("\r\n\r\n", "\r\nSec-WebSocket-Protocol: chat\r\n\r\n", Failure::Codec(Error::UnaskedProtocol)),
+        (
+            "\r\n\r\n",
+            "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n",
+            Failure::Codec(Error::UnaskedExtension),
+        ),
+        ("\r\n\r\n", "\r\nA: b\nC: d\r\n\r\n", Failure::Codec(Error::BadHttp(HttpReason::LineEnd))),
+        ("\r\n\r\n", "\r\n", Failure::Codec(Error::EofBeforeAnswer)),
     ] {
         assert_eq!(answered(from, to), Err(failure), "{to}");
     }
     let long = format!("\r\nA: {}\r\n\r\n", "a".repeat(8 << 20 >> 8));
-    assert_eq!(answered("\r\n\r\n", &long), Err(Failure::HeadTooLarge));
+    assert_eq!(answered("\r\n\r\n", &long), Err(Failure::Codec(Error::HeadTooLarge)));
     let many = format!("\r\n{}\r\n", "A: b\r\n".repeat(1000));
-    assert_eq!(answered("\r\n\r\n", &many), Err(Failure::HeadTooLarge));
+    assert_eq!(answered("\r\n\r\n", &many), Err(Failure::Codec(Error::HeadTooLarge)));
 }
 
 #[test]
 fn eof_before_the_close_is_a_failure() {
     let cfg = config(DialectId::Json);
     let (mut client, mut io, answer) = opening(&cfg, "");
-    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::EofBeforeAnswer));
+    assert_eq!(
+        client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}),
+        Err(Failure::Codec(Error::EofBeforeAnswer))
+    );
     client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
     assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::Eof));
     client.close(&cfg, 0, 1000, &mut io);
@@ -177,13 +186,13 @@ fn hostile_frames_fail_with_their_reason() {
         (plain(0x88, b"\x03\xed"), BadClose),
     ] {
         let outcome = receive(&config(DialectId::Json), "", &frames);
-        assert_eq!(outcome.result, Err(Failure::Protocol(reason)));
+        assert_eq!(outcome.result, Err(Failure::Codec(Error::Protocol(reason))));
         assert_eq!(outcome.out[0], 0x88, "a close frame says why");
     }
     let limits = Limits { message_bytes_max: 1 << 20, ..Limits::default() };
     let cfg = Config::new(Options { limits, ..options(DialectId::Json) }).unwrap();
     let outcome = receive(&cfg, "", b"\x82\x7f\0\0\0\0\x01\0\0\0");
-    assert_eq!(outcome.result, Err(Failure::MessageTooLarge));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::MessageTooLarge)));
 }
 
 #[test]

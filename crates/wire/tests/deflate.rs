@@ -1,10 +1,8 @@
 //! permessage-deflate in a session: negotiation, RSV1, bombs (RFC 7692).
 
-use wire::ws::deflate::Deflater;
-use wire::{
-    Client, Config, DeflateOptions, DialectId, Event, Failure, Kind, Limits, Options, Reason, Role,
-    ServerConfig,
-};
+use codec::ws::deflate::Deflater;
+use codec::{DeflateOptions, Error, Limits, Reason};
+use wire::{Client, Config, DialectId, Event, Failure, Kind, Options, Role, ServerConfig};
 
 use crate::common::*;
 
@@ -45,7 +43,7 @@ fn compressed_messages_are_answered_compressed() {
 fn windows_without_takeover_are_forgotten() {
     let extension = "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n";
     let outcome = serve_deflated(extension, &[masked(0xc1, HELLO), masked(0xc1, HELLO_AGAIN)].concat());
-    assert_eq!(outcome.result, Err(Failure::Deflate));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::Deflate)));
     let extension = "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n";
     let outcome = serve_deflated(extension, &[masked(0xc1, HELLO), masked(0xc1, HELLO_AGAIN)].concat());
     let (first, second) = outcome.out.split_at(outcome.out.len() / 2);
@@ -61,11 +59,11 @@ fn rsv1_marks_only_the_first_frame() {
         masked(0xe1, HELLO),
     ] {
         let outcome = serve_deflated(EXTENSION, &frames);
-        assert_eq!(outcome.result, Err(Failure::Protocol(Reason::ReservedBit)));
+        assert_eq!(outcome.result, Err(Failure::Codec(Error::Protocol(Reason::ReservedBit))));
     }
     // And nowhere at all when nothing was agreed on.
     let outcome = serve_frames(&cfg(), &masked(0xc1, HELLO));
-    assert_eq!(outcome.result, Err(Failure::Protocol(Reason::ReservedBit)));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::Protocol(Reason::ReservedBit))));
 }
 
 #[test]
@@ -75,16 +73,16 @@ fn bombs_and_garbage_fail_with_their_code() {
     let frames = masked(0xc2, &bomb);
     let bytes = [request(EXTENSION).as_bytes(), &frames].concat();
     let outcome = serve_portions(&cfg(), &[&bytes]);
-    assert_eq!(outcome.result, Err(Failure::MessageTooLarge));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::MessageTooLarge)));
     assert!(outcome.out.ends_with(&plain(0x88, &1009u16.to_be_bytes())));
     let outcome = serve_deflated(EXTENSION, &masked(0xc1, b"\xff\xff\xff"));
-    assert_eq!(outcome.result, Err(Failure::Deflate));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::Deflate)));
     assert!(outcome.out.ends_with(&plain(0x88, &1007u16.to_be_bytes())));
     // Text is checked after inflation.
     let mut bad = b"\xff".to_vec();
     Deflater::new(1, 15, true).replace(&mut bad, 0);
     let outcome = serve_deflated(EXTENSION, &masked(0xc1, &bad));
-    assert_eq!(outcome.result, Err(Failure::Protocol(Reason::BadUtf8)));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::Protocol(Reason::BadUtf8))));
 }
 
 /// Each block is a stream of its own, in two bytes that say nothing: half a million of them cost what their
@@ -118,7 +116,7 @@ fn the_client_meets_what_the_server_asks() {
     ] {
         let (mut client, mut io, answer): (Client, _, _) = opening(&cfg, fields);
         let result = client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {});
-        assert_eq!(result, Err(Failure::UnaskedExtension), "{fields}");
+        assert_eq!(result, Err(Failure::Codec(Error::UnaskedExtension)), "{fields}");
     }
 }
 

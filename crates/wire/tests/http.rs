@@ -1,11 +1,12 @@
 //! Plain requests: which answer belongs to which, when a connection is replaced, and when a client is lost.
 
+use codec::{Error, HttpReason, Stamp, StreamId};
 use wire::app_file::{AppFile, Broadcast, Say};
 use wire::people::Mix;
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{
-    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, HttpReason, Io, Kind, RequestOutcome,
-    Role, Sending, Stamp, StreamId, WrongResponse,
+    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, Io, Kind, RequestOutcome, Role,
+    Sending, WrongResponse,
 };
 
 use crate::common::{options, stamp};
@@ -35,7 +36,7 @@ struct Streams {
     client: u32,
 }
 
-impl Io for Streams {
+impl codec::Io for Streams {
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         assert_eq!(stream, 0);
         &mut self.out
@@ -43,10 +44,6 @@ impl Io for Streams {
 
     fn random_u64(&mut self) -> u64 {
         0
-    }
-
-    fn client(&self) -> u32 {
-        self.client
     }
 
     fn open_stream(&mut self, stream: StreamId) {
@@ -57,6 +54,12 @@ impl Io for Streams {
     fn close_stream(&mut self, stream: StreamId) {
         assert_eq!(stream, 0);
         self.closed += 1;
+    }
+}
+
+impl Io for Streams {
+    fn client(&self) -> u32 {
+        self.client
     }
 
     fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
@@ -173,7 +176,7 @@ fn answers_have_size_and_sending_time() {
     let [Event::Message { stamp, bytes, .. }] = world.events[..] else { panic!("{:?}", world.events) };
     assert_eq!(bytes as usize, OK.len());
     assert_eq!(stamp.intended_ns, 1_000_007);
-    assert!(stamp.sent_ns().abs_diff(9_000_000) < wire::stamp::LAG_UNIT_NS, "{}", stamp.sent_ns());
+    assert!(stamp.sent_ns().abs_diff(9_000_000) < codec::stamp::LAG_UNIT_NS, "{}", stamp.sent_ns());
 }
 
 #[test]
@@ -269,15 +272,15 @@ fn without_keep_alive_each_request_has_its_connection() {
 
 #[test]
 fn a_connection_that_never_answered_loses_the_client() {
-    let bad_head = Failure::BadHttp(HttpReason::FieldLine);
+    let bad_head = Failure::Codec(Error::BadHttp(HttpReason::FieldLine));
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
     for (answer, failure) in [
-        ("", Failure::EofBeforeAnswer),
-        ("HTTP/1.", Failure::EofBeforeAnswer),
-        (cut, Failure::EofBeforeAnswer),
-        ("SSH-2.0-OpenSSH\r\n", Failure::NotHttp),
+        ("", Failure::Codec(Error::EofBeforeAnswer)),
+        ("HTTP/1.", Failure::Codec(Error::EofBeforeAnswer)),
+        (cut, Failure::Codec(Error::EofBeforeAnswer)),
+        ("SSH-2.0-OpenSSH\r\n", Failure::Codec(Error::NotHttp)),
         ("HTTP/1.1 200 OK\r\nA : b\r\n\r\n", bad_head),
-        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", Failure::HttpStatus(101)),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", Failure::Codec(Error::HttpStatus(101))),
     ] {
         // At first, and after a connection that did well.
         for before in [0, 1] {
@@ -294,7 +297,7 @@ fn a_connection_that_never_answered_loses_the_client() {
             }
             assert_eq!(result, Ok(()), "{answer}");
             let behind = match failure {
-                Failure::NotHttp => Failure::BadHttp(HttpReason::Surplus),
+                Failure::Codec(Error::NotHttp) => Failure::Codec(Error::BadHttp(HttpReason::Surplus)),
                 other => other,
             };
             let broken = if answer.is_empty() { vec![] } else { vec![Event::Broken(behind)] };
@@ -391,7 +394,7 @@ fn only_idempotent_requests_are_sent_again() {
 #[test]
 fn nobody_asked_for_it() {
     let mut world = World::new(HttpOptions::default());
-    assert_eq!(world.receive(OK), Err(Failure::NotHttp));
+    assert_eq!(world.receive(OK), Err(Failure::Codec(Error::NotHttp)));
     let mut world = World::new(HttpOptions::default());
     world.send([0]);
     world.receive(OK).unwrap();
@@ -408,7 +411,7 @@ fn bytes_behind_an_answer_are_surplus() {
         for portion in answer.as_bytes().chunks(step) {
             world.receive(std::str::from_utf8(portion).unwrap()).unwrap();
         }
-        let surplus = Failure::BadHttp(HttpReason::Surplus);
+        let surplus = Failure::Codec(Error::BadHttp(HttpReason::Surplus));
         assert_eq!(world.answered(), (vec![0], vec![Event::Broken(surplus)]), "{asked} by {step}");
     }
 }

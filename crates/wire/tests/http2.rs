@@ -1,9 +1,10 @@
 //! Requests over HTTP/2: which answer belongs to which, what may be under way, and what becomes of streams
 //! and connections that fail.
 
+use codec::{Error, ErrorCode, Stamp, StreamId};
 use wire::{
-    BadOption, Client, Config, DialectId, ErrorCode, Event, Failure, HttpOptions, Io, Kind, RequestOutcome,
-    Role, Sending, Stamp, StreamId, WrongResponse,
+    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, Io, Kind, RequestOutcome, Role,
+    Sending, WrongResponse,
 };
 
 use crate::common::http2::*;
@@ -18,7 +19,7 @@ pub(crate) struct Streams {
     pub(crate) request_outcomes: Vec<(u32, RequestOutcome)>,
 }
 
-impl Io for Streams {
+impl codec::Io for Streams {
     fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -34,7 +35,9 @@ impl Io for Streams {
     fn close_stream(&mut self, _: StreamId) {
         self.closed += 1;
     }
+}
 
+impl Io for Streams {
     fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
         self.request_outcomes.push((stamp.seq, outcome));
     }
@@ -185,12 +188,12 @@ fn streams_are_bounded_by_server_and_user() {
 fn servers_without_a_preface_are_refused() {
     for kind in [PING, HEADERS, DATA] {
         let mut world = World::connected(streams(2));
-        assert_eq!(world.receive(&frame(kind, 0, 0, &[0; 8])), Err(Failure::NotHttp2));
+        assert_eq!(world.receive(&frame(kind, 0, 0, &[0; 8])), Err(Failure::Codec(Error::NotHttp2)));
     }
     let mut world = World::connected(streams(2));
-    assert_eq!(world.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::NotHttp2));
+    assert_eq!(world.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::Codec(Error::NotHttp2)));
     let mut world = World::connected(streams(2));
-    assert_eq!(world.eof(), Err(Failure::EofBeforeAnswer));
+    assert_eq!(world.eof(), Err(Failure::Codec(Error::EofBeforeAnswer)));
 }
 
 #[test]
@@ -265,7 +268,7 @@ fn broken_connections_are_replaced_after_answers() {
     let mut world = World::asking(2);
     assert_eq!(world.receive(&goaway(0, 0)), Err(Failure::GoAway(ErrorCode::NoError)), "it serves nobody");
     let mut world = World::asking(2);
-    assert_eq!(world.eof(), Err(Failure::EofBeforeAnswer));
+    assert_eq!(world.eof(), Err(Failure::Codec(Error::EofBeforeAnswer)));
     for (method, resent) in [("GET", 2), ("POST", 0)] {
         let mut world = World::new(HttpOptions { method: method.into(), ..streams(3) }, &[]);
         world.send(0..3);
@@ -379,7 +382,7 @@ fn no_streams_no_requests() {
     world.open();
     for mut world in [World::connected(streams(2)), world] {
         world.receive(&settings(&[(3, 0)])).unwrap();
-        assert_eq!(world.eof(), Err(Failure::EofBeforeAnswer));
+        assert_eq!(world.eof(), Err(Failure::Codec(Error::EofBeforeAnswer)));
     }
 }
 

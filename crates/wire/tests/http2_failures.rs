@@ -1,6 +1,7 @@
 //! Faults of servers over HTTP/2: of a stream, of the connection, each with its code, and floods.
 
-use wire::{ErrorCode, Event, Failure, Http2Reason, RequestOutcome};
+use codec::{Error, ErrorCode, Http2Reason};
+use wire::{Event, Failure, RequestOutcome};
 
 use crate::common::http2::*;
 use crate::http2::World;
@@ -94,9 +95,9 @@ fn connection_errors_have_their_code() {
             assert_eq!(result, Err(*failure), "{what}");
             let told = frames(&world.io.out).pop().map(|frame| (frame.0, frame.3.last().copied()));
             let code = match failure {
-                Failure::BadHttp2(FrameSize) => 6,
-                Failure::BadHttp2(FlowControl) => 3,
-                Failure::BadHttp2(Compression) => 9,
+                Failure::Codec(Error::BadHttp2(FrameSize)) => 6,
+                Failure::Codec(Error::BadHttp2(FlowControl)) => 3,
+                Failure::Codec(Error::BadHttp2(Compression)) => 9,
                 _ => 1,
             };
             assert_eq!(told, Some((GOAWAY, Some(code))), "{what}");
@@ -134,10 +135,10 @@ fn floods_come_to_an_end() {
     assert_eq!(world.receive(&[begun.clone(), frame(CONTINUATION, 0, 1, b"").repeat(100)].concat()), calm);
     let mut world = World::asking(1);
     let large = frame(CONTINUATION, 0, 1, &[0x88; 9000]).repeat(2);
-    assert_eq!(world.receive(&[begun, large].concat()), Err(Failure::HeadTooLarge));
+    assert_eq!(world.receive(&[begun, large].concat()), Err(Failure::Codec(Error::HeadTooLarge)));
     let entry = [&b"\x40\x01a\x7f\xa1\x1e"[..], &[b'x'; 4000], &[0xbe; 100]].concat();
     let mut world = World::asking(1);
-    assert_eq!(world.receive(&frame(HEADERS, WHOLE, 1, &entry)), Err(Failure::HeadTooLarge));
+    assert_eq!(world.receive(&frame(HEADERS, WHOLE, 1, &entry)), Err(Failure::Codec(Error::HeadTooLarge)));
 }
 
 #[test]

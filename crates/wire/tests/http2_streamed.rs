@@ -1,9 +1,10 @@
 //! Answers that come in pieces, and event streams, over HTTP/2: what is told of each stream, and what ends
 //! one or all of them.
 
+use codec::{Error, ErrorCode};
 use wire::{
-    Carrier, Client, Config, DialectId, EndMark, ErrorCode, Event, Failure, HttpOptions, Progress,
-    Reconnection, RequestOutcome, Settings, StreamOptions, StreamReason,
+    Carrier, Client, Config, DialectId, EndMark, Event, Failure, HttpOptions, Progress, Reconnection,
+    RequestOutcome, Settings, StreamOptions, StreamReason,
 };
 
 use crate::common::http2::*;
@@ -113,7 +114,7 @@ fn events_without_end_end_their_stream() {
     while world.io.request_outcomes.is_empty() {
         world.receive(&line).unwrap();
     }
-    let failed = RequestOutcome::Failed(Failure::EventStream(StreamReason::EventTooLarge));
+    let failed = RequestOutcome::Failed(Failure::Codec(Error::EventTooLarge));
     assert_eq!(world.io.request_outcomes, [(0, failed)]);
     assert!(frames(&world.io.out).contains(&(RST_STREAM, 0, 1, code(8).to_vec())));
     told(&mut world);
@@ -202,7 +203,7 @@ fn bodies_of_event_streams_wait_for_room() {
 #[test]
 fn other_answers_to_event_streams_fail_by_name() {
     let cases: [(&[u8], Failure); 3] = [
-        (b"\x8d", Failure::HttpStatus(404)),
+        (b"\x8d", Failure::Codec(Error::HttpStatus(404))),
         (b"\x88\x0f\x10\x09text/html", Failure::EventStream(StreamReason::Media(wire::Media::Html))),
         (b"\x89", Failure::EventStream(StreamReason::NoContent)),
     ];

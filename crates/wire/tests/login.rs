@@ -1,9 +1,10 @@
 //! Requests before the upgrade: what they say, what is kept of their answers, where that goes, and how they
 //! fail.
 
+use codec::{Error, Stamp};
 use wire::app_file::{LoginContent, LoginRequest};
 use wire::template::{Quoting, Template};
-use wire::{Coding, Config, DialectId, Event, Failure, Kind, Options, Settings, Stamp};
+use wire::{Coding, Config, DialectId, Event, Failure, Kind, Options, Settings};
 
 use crate::common::accept;
 use crate::common::visitor::{Visitor, config, get, keep, logging_in, people, template};
@@ -249,9 +250,9 @@ fn failures_are_told_with_their_request() {
 #[test]
 fn invalid_answers_fail_as_elsewhere() {
     for (bytes, failure) in [
-        ("SSH-2.0-x\r\n", Failure::NotHttp),
-        ("HTTP/1.1 101 X\r\n\r\n", Failure::HttpStatus(101)),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore", Failure::NotHttp),
+        ("SSH-2.0-x\r\n", Failure::Codec(Error::NotHttp)),
+        ("HTTP/1.1 101 X\r\n\r\n", Failure::Codec(Error::HttpStatus(101))),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore", Failure::Codec(Error::NotHttp)),
     ] {
         let mut visitor = Visitor::new(config(vec![get("/a")]), 999);
         assert_eq!(visitor.hears(bytes), Err(failure), "{bytes}");
@@ -260,7 +261,7 @@ fn invalid_answers_fail_as_elsewhere() {
     for begun in ["", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"] {
         let mut visitor = Visitor::new(config(vec![get("/a")]), 999);
         visitor.hears(begun).unwrap();
-        assert_eq!(visitor.hears_the_end(), Err(Failure::EofBeforeAnswer), "{begun}");
+        assert_eq!(visitor.hears_the_end(), Err(Failure::Codec(Error::EofBeforeAnswer)), "{begun}");
     }
 }
 

@@ -42,7 +42,7 @@ fn request_of(options: Options, client: u32) -> String {
 
 fn answer_to(request: &str, more: &str) -> Vec<u8> {
     let key = request.split("Sec-WebSocket-Key: ").nth(1).unwrap().split("\r\n").next().unwrap();
-    let accept = wire::ws::upgrade::accept_of(key.as_bytes());
+    let accept = codec::ws::upgrade::accept_of(key.as_bytes());
     let head =
         format!("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{more}");
     [head.as_bytes(), b"Sec-WebSocket-Accept: ", &accept, b"\r\n\r\n"].concat()

@@ -1,10 +1,8 @@
 //! Properties that hold for any bytes: an event or an error, never a panic, and the same in any portions.
 
+use codec::{DeflateOptions, Found, Limits, Stamp, stamp};
 use proptest::prelude::*;
-use wire::{
-    Client, Config, DeflateOptions, DialectId, Event, Found, Kind, Limits, Options, Payload, ServerConfig,
-    Stamp, stamp,
-};
+use wire::{Client, Config, DialectId, Event, Kind, Options, Payload, ServerConfig};
 
 use crate::common::*;
 

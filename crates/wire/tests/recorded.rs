@@ -1,9 +1,10 @@
 //! Handshakes recorded between programs that are not ours, replayed at both ends: a symmetric mistake in
 //! client and server would hide from the tests that join the two.
 
-use wire::http::Response;
-use wire::ws::upgrade;
-use wire::{DialectId, Failure, ServerConfig};
+use codec::Error;
+use codec::http::Response;
+use codec::ws::upgrade;
+use wire::{DialectId, ServerConfig};
 
 use crate::common::*;
 
@@ -103,7 +104,7 @@ fn fields(head: &str) -> Vec<String> {
 
 #[test]
 fn our_client_accepts_what_other_clients_accepted() {
-    let offered = Some(wire::DeflateOptions::default());
+    let offered = Some(codec::DeflateOptions::default());
     for recorded in RECORDED {
         let subprotocols: Vec<String> = recorded.subprotocols.iter().map(|&p| p.to_owned()).collect();
         let lines = recorded.answer.matches('\n').count();
@@ -111,9 +112,9 @@ fn our_client_accepts_what_other_clients_accepted() {
         let key = recorded.key.as_bytes().try_into().unwrap();
         assert_eq!(upgrade::verify(&response, &key, &subprotocols, offered), Ok(None), "{}", recorded.by);
         let other = b"dGhlIHNhbXBsZSBub25jZQ==";
-        assert_eq!(upgrade::verify(&response, other, &subprotocols, offered), Err(Failure::BadAccept));
+        assert_eq!(upgrade::verify(&response, other, &subprotocols, offered), Err(Error::BadAccept));
         if !subprotocols.is_empty() {
-            assert_eq!(upgrade::verify(&response, &key, &[], offered), Err(Failure::UnaskedProtocol));
+            assert_eq!(upgrade::verify(&response, &key, &[], offered), Err(Error::UnaskedProtocol));
         }
     }
 }

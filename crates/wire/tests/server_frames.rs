@@ -1,6 +1,7 @@
 //! The server role against the frames of RFC 6455 and against every way to get them wrong.
 
-use wire::{Failure, Limits, Reason, ServerConfig};
+use codec::{Error, Limits, Reason};
+use wire::{Failure, ServerConfig};
 
 use crate::common::*;
 
@@ -93,18 +94,18 @@ fn bad_frames_are_refused() {
         ([masked(0x01, b"a"), masked(0x02, b"b")].concat(), UnfinishedMessage),
         ([masked(0x01, b"a"), masked(0x80, b"b"), masked(0x80, b"c")].concat(), StrayContinuation),
     ] {
-        assert_eq!(refused(&frames), Failure::Protocol(reason), "{}", frames.escape_ascii());
+        assert_eq!(refused(&frames), Failure::Codec(Error::Protocol(reason)), "{}", frames.escape_ascii());
         let later = [masked(TEXT, b"fine"), frames].concat();
-        assert_eq!(refused(&later), Failure::Protocol(reason));
+        assert_eq!(refused(&later), Failure::Codec(Error::Protocol(reason)));
     }
 }
 
 #[test]
 fn only_invalid_text_is_refused() {
     for bad in [&b"\xff"[..], b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"cut \xe2\x82"] {
-        assert_eq!(refused(&masked(TEXT, bad)), Failure::Protocol(Reason::BadUtf8));
+        assert_eq!(refused(&masked(TEXT, bad)), Failure::Codec(Error::Protocol(Reason::BadUtf8)));
         let fragments = [masked(0x01, b"ok "), masked(0x00, bad), masked(0x80, b"")].concat();
-        assert_eq!(refused(&fragments), Failure::Protocol(Reason::BadUtf8));
+        assert_eq!(refused(&fragments), Failure::Codec(Error::Protocol(Reason::BadUtf8)));
         assert_eq!(answered(&masked(BINARY, bad)), plain(BINARY, bad));
     }
     // A character may be cut by a fragment.
@@ -122,11 +123,11 @@ fn invalid_text_is_refused_in_mid_frame() {
     let good = serve_portions(&cfg, &[handshake.as_bytes(), &frame[..6 + 12]]);
     assert_eq!(good.result, Ok(()));
     let bad = serve_portions(&cfg, &[handshake.as_bytes(), &frame[..6 + 12], &frame[6 + 12..6 + 13]]);
-    assert_eq!(bad.result, Err(Failure::Protocol(Reason::BadUtf8)));
+    assert_eq!(bad.result, Err(Failure::Codec(Error::Protocol(Reason::BadUtf8))));
     // 6.4.1: in the second of three fragments, the last of which never comes.
     assert_eq!(
         refused(&[masked(0x01, &text[..11]), masked(0x00, &text[11..15])].concat()),
-        Failure::Protocol(Reason::BadUtf8)
+        Failure::Codec(Error::Protocol(Reason::BadUtf8))
     );
 }
 
@@ -140,9 +141,9 @@ fn closes_are_answered_with_their_code() {
         assert_eq!(outcome.result, Ok(()));
     }
     for payload in [&b"\x03"[..], b"\0\0", b"\x03\xe7", b"\x03\xed", b"\x03\xee", b"\x03\xf7", b"\x13\x88"] {
-        assert_eq!(refused(&masked(CLOSE, payload)), Failure::Protocol(Reason::BadClose));
+        assert_eq!(refused(&masked(CLOSE, payload)), Failure::Codec(Error::Protocol(Reason::BadClose)));
     }
-    assert_eq!(refused(&masked(CLOSE, b"\x03\xe8\xff")), Failure::Protocol(Reason::BadUtf8));
+    assert_eq!(refused(&masked(CLOSE, b"\x03\xe8\xff")), Failure::Codec(Error::Protocol(Reason::BadUtf8)));
 }
 
 #[test]
@@ -160,17 +161,26 @@ fn limits_hold() {
     let cfg = ServerConfig { limits, ..ServerConfig::default() };
     let result = |frames: &[Vec<u8>]| serve_frames(&cfg, &frames.concat()).result;
     assert_eq!(result(&[masked(BINARY, &[0; 200])]), Ok(()));
-    assert_eq!(result(&[masked(BINARY, &[0; 201])]), Err(Failure::MessageTooLarge));
+    assert_eq!(result(&[masked(BINARY, &[0; 201])]), Err(Failure::Codec(Error::MessageTooLarge)));
     // The header is enough: 2 GiB and 2^62 bytes without a body.
-    assert_eq!(result(&[b"\x82\xff\0\0\0\0\x80\0\0\0\0\0\0\0".to_vec()]), Err(Failure::MessageTooLarge));
-    assert_eq!(result(&[b"\x82\xff\x40\0\0\0\0\0\0\0\0\0\0\0".to_vec()]), Err(Failure::MessageTooLarge));
+    assert_eq!(
+        result(&[b"\x82\xff\0\0\0\0\x80\0\0\0\0\0\0\0".to_vec()]),
+        Err(Failure::Codec(Error::MessageTooLarge))
+    );
+    assert_eq!(
+        result(&[b"\x82\xff\x40\0\0\0\0\0\0\0\0\0\0\0".to_vec()]),
+        Err(Failure::Codec(Error::MessageTooLarge))
+    );
     assert_eq!(result(&[masked(0x02, &[0; 200]), masked(0x80, &[0; 100])]), Ok(()));
-    assert_eq!(result(&[masked(0x02, &[0; 200]), masked(0x80, &[0; 101])]), Err(Failure::MessageTooLarge));
+    assert_eq!(
+        result(&[masked(0x02, &[0; 200]), masked(0x80, &[0; 101])]),
+        Err(Failure::Codec(Error::MessageTooLarge))
+    );
     let (first, more, last) = (masked(0x02, b""), masked(0x00, b""), masked(0x80, b""));
     let allowed = [first.clone(), more.clone(), more.clone(), last.clone()];
     assert_eq!(result(&allowed), Ok(()));
     let too_many = [first, more.clone(), more.clone(), more, last];
-    assert_eq!(result(&too_many), Err(Failure::Protocol(Reason::TooManyFragments)));
+    assert_eq!(result(&too_many), Err(Failure::Codec(Error::Protocol(Reason::TooManyFragments))));
 }
 
 #[test]
@@ -180,7 +190,7 @@ fn floods_by_default_limits() {
     let bytes = [request("").as_bytes(), &fragments].concat();
     assert_eq!(
         serve_portions(&cfg, &bytes.chunks(4096).collect::<Vec<_>>()).result,
-        Err(Failure::Protocol(Reason::TooManyFragments))
+        Err(Failure::Codec(Error::Protocol(Reason::TooManyFragments)))
     );
     let pings = masked(PING, b"").repeat(20_000);
     let bytes = [request("").as_bytes(), &pings].concat();

@@ -1,6 +1,7 @@
 //! The server role against requests: upgrades, plain ones, and every way to get them wrong.
 
-use wire::{Failure, Gate, HttpReason, ServerConfig};
+use codec::{Error, HttpReason};
+use wire::{Failure, Gate, ServerConfig};
 
 use crate::common::*;
 
@@ -103,11 +104,11 @@ fn wrong_handshakes_are_refused() {
 #[test]
 fn heads_that_are_no_http_are_refused() {
     use HttpReason::*;
-    let bad = Failure::BadHttp;
+    let bad = Error::BadHttp;
     let host = "Host: h\r\n";
-    for (bytes, failure) in [
-        ("\u{16}\u{3}\u{1}".to_owned(), Failure::NotHttp),
-        ("{\"json\":1}".to_owned(), Failure::NotHttp),
+    for (bytes, error) in [
+        ("\u{16}\u{3}\u{1}".to_owned(), Error::NotHttp),
+        ("{\"json\":1}".to_owned(), Error::NotHttp),
         ("noise noise noise\r\n\r\n".to_owned(), bad(StartLine)),
         (format!("GET / HTTP/1.2\r\n{host}\r\n"), bad(Version)),
         (format!("POST / HTTP/1.1\r\n{host}Transfer-Encoding: deflate, chunked\r\n\r\n"), bad(Coding)),
@@ -117,9 +118,9 @@ fn heads_that_are_no_http_are_refused() {
         (format!("GET / HTTP/1.1\r\n{host}A: b\r\n c\r\n\r\n"), bad(FieldLine)),
         (format!("GET / HTTP/1.1\r\n{host}A : b\r\n\r\n"), bad(FieldLine)),
         (format!("GET / HTTP/1.1\r\n{host}{host}\r\n"), bad(Host)),
-        (format!("GET / HTTP/1.1\r\n{host}A: {}\r\n\r\n", "a".repeat(256 << 10)), Failure::HeadTooLarge),
-        (format!("GET / HTTP/1.1\r\n{host}{}\r\n", "A: b\r\n".repeat(2000)), Failure::HeadTooLarge),
-        (format!("POST / HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\nx"), Failure::BodyTooLarge),
+        (format!("GET / HTTP/1.1\r\n{host}A: {}\r\n\r\n", "a".repeat(256 << 10)), Error::HeadTooLarge),
+        (format!("GET / HTTP/1.1\r\n{host}{}\r\n", "A: b\r\n".repeat(2000)), Error::HeadTooLarge),
+        (format!("POST / HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\nx"), Error::BodyTooLarge),
         (
             format!("POST / HTTP/1.1\r\n{host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
             bad(ContentLength),
@@ -127,9 +128,9 @@ fn heads_that_are_no_http_are_refused() {
         (format!("POST / HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n0x1\r\n"), bad(Chunk)),
     ] {
         let outcome = serve(&ServerConfig::default(), bytes.as_bytes());
-        assert_eq!(outcome.result, Err(failure), "{}", &bytes[..bytes.len().min(60)]);
+        assert_eq!(outcome.result, Err(Failure::Codec(error)), "{}", &bytes[..bytes.len().min(60)]);
         let text = String::from_utf8(outcome.out).unwrap();
-        let expected = wire::http::request::status_of(failure);
+        let expected = error.status();
         assert!(text.starts_with(&format!("HTTP/1.1 {expected} ")), "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! The server role over HTTP/2: answers, refusals, and frames that break the rules.
 
-use wire::{AnswerPart, Failure, Gate, Http2Reason, Server, ServerConfig, ServerEvent};
+use codec::{Error, Http2Reason};
+use wire::{AnswerPart, Failure, Gate, Server, ServerConfig, ServerEvent};
 
 use crate::common::http2::*;
 use crate::common::{Fake, Happened, serve};
@@ -225,7 +226,7 @@ fn a_server_refuses_what_breaks_the_rules() {
     let (all, requested, _) = served(&too_much.concat());
     assert_eq!((all.iter().filter(|frame| frame.0 == RST_STREAM).count(), requested), (1, 1), "413");
     let outcome = serve(&ServerConfig::default(), b"PRI * HTTP/2.0\r\n\r\nSN\r\n\r\n");
-    assert_eq!(outcome.result, Err(Failure::NotHttp2));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::NotHttp2)));
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Socket.IO on the client's side, over plain requests and from there to a WebSocket, held to sessions
 //! recorded between socket.io 4.8 and its client.
 
+use codec::{Error, HttpReason};
 use secret::Secret;
-use wire::{
-    BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Options, Role, Settings, Value,
-};
+use wire::{BadOption, Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
 
 use crate::common::user::User;
 use crate::common::*;
@@ -271,7 +270,7 @@ fn connections_that_the_server_closes_are_opened_anew() {
     user.open(MAIN);
     assert_eq!(user.asked(MAIN).0, format!("GET {PATH}"));
     user.handle(MAIN, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n42").unwrap();
-    assert_eq!(user.eof(MAIN), Err(Failure::EofBeforeAnswer), "in mid-answer");
+    assert_eq!(user.eof(MAIN), Err(Failure::Codec(Error::EofBeforeAnswer)), "in mid-answer");
 }
 
 #[test]
@@ -297,17 +296,21 @@ fn hostile_messages_are_counted() {
     let unknown = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(user.handle(MAIN, unknown), Err(Failure::SessionLost));
     let mut new = self::user(options_of("polling"));
-    assert_eq!(new.handle(MAIN, unknown), Err(Failure::HttpStatus(400)), "it has no session yet");
+    assert_eq!(
+        new.handle(MAIN, unknown),
+        Err(Failure::Codec(Error::HttpStatus(400))),
+        "it has no session yet"
+    );
     let mut user = User::polling();
     user.send(1);
     let too_large = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(user.handle(SENDING, too_large), Err(Failure::HttpStatus(413)));
+    assert_eq!(user.handle(SENDING, too_large), Err(Failure::Codec(Error::HttpStatus(413))));
     let mut user = User::polling();
-    assert_eq!(user.handle(SENDING, b"what?"), Err(Failure::BadHttp(HttpReason::Surplus)));
+    assert_eq!(user.handle(SENDING, b"what?"), Err(Failure::Codec(Error::BadHttp(HttpReason::Surplus))));
     let mut user = User::polling();
     let endless =
         format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(user.cfg.options().limits.message_bytes_max + 1));
-    assert_eq!(user.handle(MAIN, endless.as_bytes()), Err(Failure::MessageTooLarge));
+    assert_eq!(user.handle(MAIN, endless.as_bytes()), Err(Failure::Codec(Error::MessageTooLarge)));
 }
 
 #[test]
@@ -334,7 +337,7 @@ fn websockets_that_do_not_take_over() {
     let mut gone = user(options_of("upgrade"));
     gone.answered(MAIN, OPEN).unwrap();
     gone.open(MAIN);
-    assert_eq!(gone.eof(MAIN), Err(Failure::EofBeforeAnswer));
+    assert_eq!(gone.eof(MAIN), Err(Failure::Codec(Error::EofBeforeAnswer)));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Socket.IO on the server's side, over a WebSocket: the sample server of the protocol's test suite, the
 //! benchmark's events, and what breaks the rules.
 
+use codec::Error;
 use wire::{DialectId, Failure, Room, Server, ServerConfig, Settings};
 
 use crate::common::*;
@@ -390,7 +391,10 @@ fn violations_end_the_session() {
         assert_eq!(result.is_err(), first != "3", "{first} before a namespace is connected to");
     }
     let mut served = Served::new(PATH);
-    assert_eq!(served.hear_bytes(0, &masked(0x81, &vec![b'4'; 1_000_001])), Err(Failure::MessageTooLarge));
+    assert_eq!(
+        served.hear_bytes(0, &masked(0x81, &vec![b'4'; 1_000_001])),
+        Err(Failure::Codec(Error::MessageTooLarge))
+    );
     assert_eq!(said(&served.io.out), ["close 1009"]);
     let floods = masked_texts(&vec!["3"; 1000]);
     assert_eq!(talk(&floods), [""; 0], "pongs that nobody asked for");

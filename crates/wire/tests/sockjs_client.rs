@@ -1,6 +1,7 @@
 //! SockJS, client role: what sockjs-node 0.3.24 was recorded to say on every transport, and what no server
 //! should.
 
+use codec::Error;
 use wire::{Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
 
 use crate::common;
@@ -163,7 +164,7 @@ fn closed_connections_reopen_between_answers() {
     user.open(0);
     assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 6 }]);
     user.handle(0, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na[").unwrap();
-    assert_eq!(user.eof(0), Err(Failure::EofBeforeAnswer), "in the middle of one");
+    assert_eq!(user.eof(0), Err(Failure::Codec(Error::EofBeforeAnswer)), "in the middle of one");
 
     let mut user = User::of("xhr-polling");
     user.handle(0, recorded("xhr-polling").0.as_bytes()).unwrap();
@@ -176,7 +177,7 @@ fn closed_connections_reopen_between_answers() {
     assert_eq!((user.said(1), &user.io.opened[..]), (String::new(), &[1, 1][..]), "it had gone idle");
     user.open(1);
     assert!(user.said(1).contains("throng-"));
-    assert_eq!(user.eof(1), Err(Failure::EofBeforeAnswer), "unanswered");
+    assert_eq!(user.eof(1), Err(Failure::Codec(Error::EofBeforeAnswer)), "unanswered");
 }
 
 /// Servers close connections that idle: one may do so while a request is on its way there.
@@ -195,11 +196,11 @@ fn idle_close_under_a_request_resends_once() {
     assert_eq!((user.said(1), &user.io.opened[..]), (String::new(), &[1, 1][..]), "another connection first");
     user.open(1);
     assert_eq!(user.said(1), request, "the same once more");
-    assert_eq!(user.eof(1), Err(Failure::EofBeforeAnswer), "and no third time");
+    assert_eq!(user.eof(1), Err(Failure::Codec(Error::EofBeforeAnswer)), "and no third time");
 
     let mut user = User::of("xhr-polling");
     user.handle(0, recorded("xhr-polling").0.as_bytes()).unwrap();
-    assert_eq!(user.eof(0), Err(Failure::EofBeforeAnswer), "a poll never idles");
+    assert_eq!(user.eof(0), Err(Failure::Codec(Error::EofBeforeAnswer)), "a poll never idles");
 }
 
 #[test]
@@ -255,11 +256,19 @@ fn invalid_servers_are_given_up_with_reason() {
         (
             "xhr-polling",
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".into(),
-            Failure::HttpStatus(404),
+            Failure::Codec(Error::HttpStatus(404)),
         ),
-        ("xhr-polling", "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n".into(), Failure::HttpStatus(302)),
-        ("xhr-polling", "HTTP/1.1 101 Switching Protocols\r\n\r\n".into(), Failure::HttpStatus(101)),
-        ("xhr-polling", "SSH-2.0\r\n".into(), Failure::NotHttp),
+        (
+            "xhr-polling",
+            "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n".into(),
+            Failure::Codec(Error::HttpStatus(302)),
+        ),
+        (
+            "xhr-polling",
+            "HTTP/1.1 101 Switching Protocols\r\n\r\n".into(),
+            Failure::Codec(Error::HttpStatus(101)),
+        ),
+        ("xhr-polling", "SSH-2.0\r\n".into(), Failure::Codec(Error::NotHttp)),
         ("xhr-polling", ok("x\n"), Failure::BadMessage),
         ("xhr-polling", ok("a[\"x\"]\n"), Failure::BadMessage), // before it is open
         ("xhr-polling", ok("o\na[\"x\"\n"), Failure::BadMessage),
@@ -297,7 +306,7 @@ fn invalid_servers_are_given_up_with_reason() {
     assert_eq!(user.handle(0, (HEAD.to_owned() + &chunked(&["o\n"])).as_bytes()), Ok(()));
     let endless = chunked(&[&"a".repeat(600)]);
     assert_eq!(user.handle(0, endless.as_bytes()), Ok(()));
-    assert_eq!(user.handle(0, endless.as_bytes()), Err(Failure::MessageTooLarge));
+    assert_eq!(user.handle(0, endless.as_bytes()), Err(Failure::Codec(Error::MessageTooLarge)));
 }
 
 /// The outcome of frames after a handshake, whole and byte by byte.
@@ -493,5 +502,5 @@ fn wanted_info_is_asked_for_first() {
     user.client = Client::new();
     user.open(0);
     let missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(user.handle(0, missing), Err(Failure::HttpStatus(404)));
+    assert_eq!(user.handle(0, missing), Err(Failure::Codec(Error::HttpStatus(404))));
 }

@@ -1,7 +1,8 @@
 //! SockJS clients and a server joined in memory: every transport, in any portions, with connections that are
 //! closed.
 
-use wire::{Client, Config, DialectId, Event, Kind, Role, Settings, StreamId};
+use codec::StreamId;
+use wire::{Client, Config, DialectId, Event, Kind, Role, Settings};
 
 use crate::common::user::User;
 use crate::common::world::World;

@@ -1,6 +1,7 @@
 //! SockJS, server role, over a WebSocket: what the sockjs-protocol document says, and what no client should.
 
-use wire::{Failure, Reason, Server, ServerConfig};
+use codec::{Error, Reason};
+use wire::{Failure, Server, ServerConfig};
 
 use crate::common;
 use crate::common::{Fake, Happened, frame, plain, serve_at};
@@ -106,7 +107,7 @@ fn input_after_a_close_is_judged_alike() {
         "",
         &frame(0x81, Some([1, 2, 3, 4]), b"a\xff"),
     );
-    assert_eq!(outcome.result, Err(Failure::Protocol(Reason::BadUtf8)));
+    assert_eq!(outcome.result, Err(Failure::Codec(Error::Protocol(Reason::BadUtf8))));
     let outcome = serve_at(&ServerConfig::default(), "/close/0/a/websocket", "", &masked(r#"["a"]"#));
     assert_eq!(outcome.result, Ok(()));
 }

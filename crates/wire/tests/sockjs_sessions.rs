@@ -1,5 +1,6 @@
 //! SockJS, server role: sessions over requests. Sections are of the sockjs-protocol document.
 
+use codec::Error;
 use wire::Settings;
 
 use crate::common::world::World;
@@ -364,12 +365,12 @@ fn a_body_is_bounded() {
     post(world, "/echo/0/a/xhr", "");
     let at = world.connect();
     let head = "POST /echo/0/a/xhr_send HTTP/1.1\r\nHost: h\r\nContent-Length: 1048577\r\n\r\n[";
-    assert_eq!(world.send(at, head.as_bytes()), Err(wire::Failure::BodyTooLarge));
+    assert_eq!(world.send(at, head.as_bytes()), Err(wire::Failure::Codec(Error::BodyTooLarge)));
     assert!(world.read(at).starts_with("HTTP/1.1 413 ") && world.is_closed(at));
     // So is what may be sent ahead of an answer.
     let (at, _) = post(world, "/echo/0/a/xhr", "");
     let flood = vec![b'a'; 2 << 20];
-    assert_eq!(world.send(at, &flood), Err(wire::Failure::BodyTooLarge));
+    assert_eq!(world.send(at, &flood), Err(wire::Failure::Codec(Error::BodyTooLarge)));
     assert!(world.is_closed(at));
 }
 

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use codec::{Error, HttpReason, Limits, StreamId};
 use wire::{
-    BadOption, Client, Coding, Config, DialectId, Event, Failure, History, HttpReason, Io, Keep, Limits,
-    Media, Options, Reconnection, ReplayFault, Resumption, Role, Settings, StreamId, StreamReason,
+    BadOption, Client, Coding, Config, DialectId, Event, Failure, History, Io, Keep, Media, Options,
+    Reconnection, ReplayFault, Resumption, Role, Settings, StreamReason,
 };
 
 use crate::common::visitor::people;
@@ -26,7 +27,7 @@ pub(crate) struct Wire {
     pub(crate) opened: u32,
 }
 
-impl Io for Wire {
+impl codec::Io for Wire {
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         assert_eq!(stream, 0);
         &mut self.out
@@ -42,6 +43,8 @@ impl Io for Wire {
 
     fn close_stream(&mut self, _: StreamId) {}
 }
+
+impl Io for Wire {}
 
 fn cfg() -> Config {
     Config::new(options(DialectId::Sse)).unwrap()
@@ -329,12 +332,12 @@ fn answers_that_are_no_stream_fail_by_name() {
             stream(StreamReason::Encoded(Coding::Gzip)),
         ),
         ("HTTP/1.1 204 No Content\r\n\r\n".to_owned(), stream(StreamReason::NoContent)),
-        (head(404, "Content-Type: text/event-stream\r\n"), Failure::HttpStatus(404)),
-        (head(101, ""), Failure::HttpStatus(101)),
+        (head(404, "Content-Type: text/event-stream\r\n"), Failure::Codec(Error::HttpStatus(404))),
+        (head(101, ""), Failure::Codec(Error::HttpStatus(101))),
         (head(302, ""), stream(StreamReason::Redirects)),
-        ("SSH-2.0-x\r\n".to_owned(), Failure::NotHttp),
+        ("SSH-2.0-x\r\n".to_owned(), Failure::Codec(Error::NotHttp)),
         (NODE.to_owned() + &chunk("data: 1\n\n") + "0\r\n\r\n", stream(StreamReason::End)),
-        (NODE.to_owned() + "g\r\n", Failure::BadHttp(HttpReason::Chunk)),
+        (NODE.to_owned() + "g\r\n", Failure::Codec(Error::BadHttp(HttpReason::Chunk))),
     ] {
         for step in [1, 10, said.len()] {
             assert_eq!(User::new().hear(said.as_bytes(), step), Err(failure), "{said}");
@@ -350,7 +353,7 @@ fn endless_lines_are_bounded() {
         let mut user = User::of(cfg(), Client::new());
         let heard =
             user.hear(NCHAN.as_bytes(), 50).and_then(|()| user.hear(endless.repeat(1 << 11).as_bytes(), 300));
-        assert_eq!(heard, Err(Failure::EventStream(StreamReason::EventTooLarge)), "{endless}");
+        assert_eq!(heard, Err(Failure::Codec(Error::EventTooLarge)), "{endless}");
     }
 }
 
@@ -359,8 +362,8 @@ fn a_connections_end_ends_its_stream() {
     for (said, failure) in [
         (NCHAN.to_owned() + "data: half", Failure::EventStream(StreamReason::End)),
         (NODE.to_owned(), Failure::EventStream(StreamReason::End)),
-        (String::new(), Failure::EofBeforeAnswer),
-        (NODE[..30].to_owned(), Failure::EofBeforeAnswer),
+        (String::new(), Failure::Codec(Error::EofBeforeAnswer)),
+        (NODE[..30].to_owned(), Failure::Codec(Error::EofBeforeAnswer)),
     ] {
         let mut user = User::new();
         user.hear(said.as_bytes(), 7).unwrap();

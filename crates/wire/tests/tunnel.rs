@@ -1,9 +1,7 @@
 //! A WebSocket that is a stream of HTTP/2: how it is asked for, what comes through, and what ends it.
 
-use wire::{
-    BadOption, Carrier, Client, Config, DialectId, ErrorCode, Event, Failure, Http2Reason, Kind, Options,
-    Role, Settings,
-};
+use codec::{Error, ErrorCode, Http2Reason};
+use wire::{BadOption, Carrier, Client, Config, DialectId, Event, Failure, Kind, Options, Role, Settings};
 
 use crate::common::http2::*;
 use crate::common::{Fake, options, stamp};
@@ -142,7 +140,7 @@ fn an_upgrade_is_asked_for_as_a_connect() {
     let mut world = World::connected(over_http2(|all| {
         all.subprotocols = vec!["a".into(), "b".into()];
         all.headers = vec![("X-Own".into(), "one".into()), ("X-Token".into(), "it".into())];
-        all.deflate = Some(wire::DeflateOptions::default());
+        all.deflate = Some(codec::DeflateOptions::default());
     }));
     world.receive(&settings(&[(TUNNELS, 1)])).unwrap();
     let out = frames(&world.io.out);
@@ -172,7 +170,7 @@ fn an_upgrade_is_asked_for_as_a_connect() {
     assert!(agreed.client.is_usable());
     let mut unasked = World::asking(&[]);
     let answer = frame(HEADERS, END_HEADERS, 1, &chosen("z"));
-    assert_eq!(unasked.receive(&answer), Err(Failure::UnaskedProtocol));
+    assert_eq!(unasked.receive(&answer), Err(Failure::Codec(Error::UnaskedProtocol)));
 }
 
 #[test]
@@ -266,8 +264,8 @@ fn other_ends_are_told_by_kind() {
     let head = |block: &[u8]| frame(HEADERS, END_HEADERS, 1, block);
     for (before, bytes, failure) in [
         // #13 is :status 404; 0x48 with a value of its own is :status, too.
-        ("asking", head(b"\x8d"), Failure::HttpStatus(404)),
-        ("asking", head(b"\x08\x03403"), Failure::HttpStatus(403)),
+        ("asking", head(b"\x8d"), Failure::Codec(Error::HttpStatus(404))),
+        ("asking", head(b"\x08\x03403"), Failure::Codec(Error::HttpStatus(403))),
         ("asking", head(b"\x08\x03101"), bad(Http2Reason::Field)),
         ("asking", head(b"\x88\x00\x01X\x01y"), bad(Http2Reason::Field)),
         ("asking", data(b"x"), bad(Http2Reason::Frame)),
@@ -281,7 +279,7 @@ fn other_ends_are_told_by_kind() {
         ("open", frame(WINDOW_UPDATE, 0, 3, &code(1)), bad(Http2Reason::Frame)),
         ("open", frame(WINDOW_UPDATE, 0, 1, &code((1 << 31) - 1)), bad(Http2Reason::FlowControl)),
         ("open", head(OK), bad(Http2Reason::Field)),
-        ("open", data(b"\x81\x80abcd"), Failure::Protocol(wire::Reason::Masked)),
+        ("open", data(b"\x81\x80abcd"), Failure::Codec(Error::Protocol(codec::Reason::Masked))),
     ] {
         let mut world = if before == "open" { World::open(&[]) } else { World::asking(&[]) };
         assert_eq!(world.receive(&bytes), Err(failure), "{before}: {}", bytes.escape_ascii());

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use codec::Stamp;
 use wire::app_file::{AppFile, Broadcast, Condition, Join, OpenStep, Say, VisitedRoom};
 use wire::template::{Purpose, Quoting, Template};
 use wire::{
     BadOption, Client, Config, DialectId, DialectOptions, Direction, Event, Options, Passage, People,
-    Rejection, RoomChange, Stamp,
+    Rejection, RoomChange,
 };
 
 use crate::common::*;

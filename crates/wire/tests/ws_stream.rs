@@ -3,11 +3,12 @@
 
 use std::sync::atomic::Ordering;
 
+use codec::{Error, Reason};
 use proptest::prelude::*;
 use wire::template::{Purpose, Quoting, Template};
 use wire::{
     BadOption, Client, Config, DialectId, EndMark, Event, Failure, HttpOptions, Kind, People, Progress,
-    Reason, RequestOutcome, Role, Sending, ServerConfig, StreamForm, StreamOptions,
+    RequestOutcome, Role, Sending, ServerConfig, StreamForm, StreamOptions,
 };
 
 use crate::common::*;
@@ -214,7 +215,7 @@ fn connections_without_an_answer_lose_the_client() {
     refused.receive(&close(1008)).unwrap();
     assert_eq!(refused.events, [Event::Closed { code: 1008 }]);
     let mut broken = World::asking();
-    assert_eq!(broken.receive(&plain(0xC1, b"x")), Err(Failure::Protocol(Reason::ReservedBit)));
+    assert_eq!(broken.receive(&plain(0xC1, b"x")), Err(Failure::Codec(Error::Protocol(Reason::ReservedBit))));
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn broken_frames_break_an_answer_off() {
     world.hear(&["a"]);
     world.events.clear();
     world.receive(&plain(0xC1, b"x")).unwrap();
-    assert_eq!(world.events, [Event::Broken(Failure::Protocol(Reason::ReservedBit))]);
+    assert_eq!(world.events, [Event::Broken(Failure::Codec(Error::Protocol(Reason::ReservedBit)))]);
     assert_eq!(world.io.request_outcomes, [(0, RequestOutcome::Dropped)]);
     assert_eq!(world.said(), ["close 1002"]);
 }

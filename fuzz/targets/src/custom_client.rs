@@ -1,8 +1,9 @@
 //! Any messages at a client that speaks an app of its user's own, whose pointer and placeholders are any, too.
 
 use crate::support::{Fake, answer, app, check_portions, limits, options, split};
+use codec::Limits;
 use wire::template::{Purpose, Quoting, Template};
-use wire::{Client, Config, DialectId, Limits, Options, Payload, People};
+use wire::{Client, Config, DialectId, Options, Payload, People};
 
 /// Feeds one input.
 pub fn run(data: &[u8]) {

@@ -1,6 +1,6 @@
 //! Any bytes inflate within the limit or fail; any message that is deflated comes back.
 
-use wire::ws::deflate::{Deflater, Inflater};
+use codec::ws::deflate::{Deflater, Inflater};
 
 const BYTES_MAX: usize = 1 << 16;
 

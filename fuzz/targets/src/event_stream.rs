@@ -1,7 +1,8 @@
 //! Any bytes as an event stream: the same events in any portions, and nothing held beyond the limits.
 
+use codec::event_stream::Reader;
+
 use crate::support::{check_portions, limits, split};
-use wire::event_stream::Reader;
 
 /// Feeds one input.
 pub fn run(data: &[u8]) {

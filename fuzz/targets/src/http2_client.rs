@@ -2,7 +2,8 @@
 //! in any portions.
 
 use crate::support::{Fake, check_portions, options, split};
-use wire::{Client, Config, DialectId, HttpOptions, Kind, Options, Payload, Stamp};
+use codec::Stamp;
+use wire::{Client, Config, DialectId, HttpOptions, Kind, Options, Payload};
 
 /// Settings without any.
 const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0";

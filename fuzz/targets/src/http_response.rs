@@ -1,7 +1,8 @@
 //! Any bytes as answers to pipelined requests: the same heads and bodies in any portions.
 
+use codec::http::{ResponseEvent, Responses};
+
 use crate::support::{check_portions, limits, split};
-use wire::http::{ResponseEvent, Responses};
 
 /// Feeds one input.
 pub fn run(data: &[u8]) {

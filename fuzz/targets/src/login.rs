@@ -3,9 +3,10 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::support::{Fake, check_portions, limits, options, split};
+use codec::Limits;
 use wire::app_file::{AppFile, Keep, LoginContent, LoginRequest};
 use wire::template::{Purpose, Quoting, Template};
-use wire::{Client, Config, DialectId, DialectOptions, Limits, Options, Payload, People};
+use wire::{Client, Config, DialectId, DialectOptions, Options, Payload, People};
 
 /// The kinds of places at which something is kept, each of which may be asked of any answer.
 const PLACES: [&str; 5] = ["cookie:a", "header:x", "json:/a/0", "html:a", "regex:a=(.*)"];

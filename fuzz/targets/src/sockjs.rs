@@ -2,7 +2,8 @@
 
 use crate::support::{check_portions, check_requests, limits, split};
 use crate::world;
-use wire::{DialectId, Limits, Settings};
+use codec::Limits;
+use wire::{DialectId, Settings};
 
 const TRANSPORTS: [&str; 5] = ["xhr-streaming", "xhr-polling", "eventsource", "htmlfile", "jsonp"];
 

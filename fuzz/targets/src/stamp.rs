@@ -1,6 +1,6 @@
 //! A search finds nothing but stamps, and finds the one that is there.
 
-use wire::{Found, Stamp, stamp};
+use codec::{Found, Stamp, stamp};
 
 /// Feeds one input.
 pub fn run(data: &[u8]) {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use codec::StreamId;
+use codec::ws::upgrade::accept_of;
 use wire::app_file::{AppFile, Condition, Exchange, JsonScalar, OpenStep, Reaction, Refusal, Say};
 use wire::template::{Names, Purpose, Quoting, Template};
-use wire::ws::upgrade::accept_of;
-use wire::{Carrier, Client, Config, DialectId, DialectOptions, Io, Options, Payload, StreamId};
+use wire::{Carrier, Client, Config, DialectId, DialectOptions, Io, Options, Payload};
 
 /// Output kept, randomness fixed: the same input must do the same each time.
 #[derive(Default)]
@@ -14,7 +15,7 @@ pub struct Fake {
     pub out: Vec<u8>,
 }
 
-impl Io for Fake {
+impl codec::Io for Fake {
     fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -27,6 +28,8 @@ impl Io for Fake {
 
     fn close_stream(&mut self, _: StreamId) {}
 }
+
+impl Io for Fake {}
 
 /// Splits the fuzzer's input: the first byte is the size of the portions in which the rest is fed.
 pub fn split(data: &[u8]) -> Option<(usize, &[u8])> {
@@ -50,8 +53,8 @@ pub fn check_portions<T: PartialEq + std::fmt::Debug>(
 }
 
 /// Small limits, so that the fuzzer reaches them.
-pub fn limits() -> wire::Limits {
-    wire::Limits {
+pub fn limits() -> codec::Limits {
+    codec::Limits {
         head_bytes_max: 512,
         headers_max: 8,
         body_bytes_max: 256,

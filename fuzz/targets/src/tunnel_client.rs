@@ -3,10 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::support::{Fake, app, check_portions, options, split};
-use wire::{
-    BadOption, Carrier, Client, Config, DeflateOptions, DialectId, DialectOptions, Kind, Options, Payload,
-    Stamp,
-};
+use codec::{DeflateOptions, Stamp};
+use wire::{BadOption, Carrier, Client, Config, DialectId, DialectOptions, Kind, Options, Payload};
 
 /// Configurations of each dialect that can be spoken over HTTP/2.
 static CONFIGS: LazyLock<Vec<Config>> =

@@ -4,7 +4,8 @@
 use std::sync::LazyLock;
 
 use crate::support::{Fake, answer, app, check_portions, choose, limits, options, split};
-use wire::{Client, Config, DeflateOptions, DialectId, DialectOptions, Limits, Options, Payload};
+use codec::{DeflateOptions, Limits};
+use wire::{Client, Config, DialectId, DialectOptions, Options, Payload};
 
 /// All dialects but those that stay with plain requests.
 static UPGRADING: LazyLock<Vec<DialectId>> = LazyLock::new(|| {

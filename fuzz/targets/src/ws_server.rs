@@ -1,7 +1,8 @@
 //! Any bytes at the server after an upgrade with compression, in each dialect.
 
 use crate::support::{Fake, check_portions, choose, limits, split};
-use wire::{DeflateOptions, Server, ServerConfig};
+use codec::DeflateOptions;
+use wire::{Server, ServerConfig};
 
 const FIELDS: &str = "Host: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\

@@ -1,8 +1,8 @@
 //! permessage-deflate: whether it is asked for, and what it costs.
 
 use clap::Args;
+use codec::DeflateOptions;
 use report::bytes;
-use wire::DeflateOptions;
 
 /// The compression of messages, and what the ends remember of them.
 #[derive(Args, Clone, Copy, Debug, Default)]

@@ -188,7 +188,7 @@ impl Serve {
         let message_bytes_max = size("--max-message", self.max_message)?;
         let limits =
             // A message may come in a single frame.
-            wire::Limits { message_bytes_max, frame_bytes_max: self.max_message, ..wire::Limits::default() };
+            codec::Limits { message_bytes_max, frame_bytes_max: self.max_message, ..codec::Limits::default() };
         Ok(Options {
             // A room's messages have one order, which the history keeps, only on one thread.
             threads: match self.history {

@@ -2,9 +2,10 @@
 
 mod copies;
 
+use codec::Stamp;
 use load::Workload;
 use stats::{Count, Reach, error_kind};
-use wire::{Acks, Event, Progress, Pushed, Role, Stamp, WrongResponse};
+use wire::{Acks, Event, Progress, Pushed, Role, WrongResponse};
 
 use crate::books::cause::Cause;
 use crate::books::echoes::Answer;

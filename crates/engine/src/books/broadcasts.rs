@@ -292,8 +292,9 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use codec::Stamp;
     use load::Workload;
-    use wire::{Event, Role, Stamp};
+    use wire::{Event, Role};
 
     use super::*;
     use crate::books::booking::Booking;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use codec::Error;
 use net::errors::ErrorKind;
 use net::tls::TlsError;
 use stats::error_kind;
@@ -42,7 +43,7 @@ impl Cause {
 
     /// Returns whether the server said in words of a protocol that this is the end.
     pub(crate) fn is_said(self) -> bool {
-        matches!(self, Self::Closed(_) | Self::Rejected(_) | Self::Wire(Failure::HttpStatus(_)))
+        matches!(self, Self::Closed(_) | Self::Rejected(_) | Self::Wire(Failure::Codec(Error::HttpStatus(_))))
     }
 
     /// Returns whether this machine, not the server, is at fault.
@@ -72,7 +73,8 @@ fn with_remedy(f: &mut fmt::Formatter<'_>, what: &dyn fmt::Display, remedy: Opti
 
 #[cfg(test)]
 mod tests {
-    use wire::{ErrorCode, Rule, WrongResponse};
+    use codec::ErrorCode;
+    use wire::{Rule, WrongResponse};
 
     use super::*;
 
@@ -86,7 +88,7 @@ mod tests {
             (Cause::Net(ErrorKind::Unreachable), error_kind::UNREACHABLE),
             (Cause::Wire(Failure::Closed(1000)), error_kind::CLOSED),
             (Cause::Wire(Failure::Eof), error_kind::EOF),
-            (Cause::Wire(Failure::HttpStatus(403)), error_kind::HTTP_STATUS),
+            (Cause::Wire(Failure::Codec(Error::HttpStatus(403))), error_kind::HTTP_STATUS),
             (Cause::Wire(Failure::Reset(ErrorCode::RefusedStream)), error_kind::HTTP2_REFUSED),
             (Cause::Wire(Failure::Reset(ErrorCode::Cancel)), error_kind::HTTP2_RESET),
         ] {

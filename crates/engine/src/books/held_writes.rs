@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use wire::Stamp;
+use codec::Stamp;
 
 /// How many are remembered. Answers to messages of earlier ones count as if nothing had held these.
 const WRITES_MAX: usize = 64;

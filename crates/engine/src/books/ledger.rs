@@ -8,9 +8,10 @@ mod visits;
 use std::ops::Range;
 use std::sync::Arc;
 
+use codec::Stamp;
 use load::{LocalRooms, Rooms, Segment, StepOrder, Workload};
 use stats::{Count, Histogram, error_kind};
-use wire::{Acks, Pushed, RequestOutcome, Stamp};
+use wire::{Acks, Pushed, RequestOutcome};
 
 use crate::books::memberships::Memberships;
 use crate::books::meter::Meter;

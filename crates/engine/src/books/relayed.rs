@@ -1,7 +1,8 @@
 //! Messages sent on behalf of others: their outcomes go to the books of the clients they are for.
 
+use codec::Stamp;
 use stats::Reach;
-use wire::{RequestOutcome, Stamp};
+use wire::RequestOutcome;
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@
 
 use std::collections::BTreeMap;
 
+use codec::Stamp;
 use stats::Reach;
-use wire::Stamp;
 
 use super::meter::Meter;
 

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
+use codec::Stamp;
 use stats::errors::ErrorKind;
-use wire::{Rule, Stamp};
+use wire::Rule;
 
 /// Most messages of one rule that are kept: at most three rules, with some megabytes each.
 const KEPT_MAX: usize = 1 << 15;

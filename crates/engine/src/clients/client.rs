@@ -2,11 +2,12 @@
 
 mod sending;
 
+use codec::StreamId;
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::{Tls, TlsError};
-use wire::{Passage, StreamId};
+use wire::Passage;
 
 use crate::books::{Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;

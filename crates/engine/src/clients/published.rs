@@ -1,7 +1,8 @@
 //! Messages that publishers send for clients: sent by the ones, booked at the others.
 
+use codec::Stamp;
 use stats::Reach;
-use wire::{RequestOutcome, Sending, Stamp};
+use wire::{RequestOutcome, Sending};
 
 use super::Clients;
 use crate::books::{Booking, Cause};

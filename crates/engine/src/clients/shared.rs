@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
+use codec::StreamId;
 use load::{Plan, Segment, Slow};
 use net::poll::{Interest, Poller};
 use net::socket::{Addr, Socket};
 use net::tls::{ClientTls, TlsOptions};
 use net::{clock, proc};
 use stats::Reach;
-use wire::{Acks, StreamId};
+use wire::Acks;
 
 use crate::books::Cause;
 use crate::clients::link::cause_of;

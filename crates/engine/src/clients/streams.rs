@@ -1,9 +1,10 @@
 //! The byte streams of one client: one as a rule, more for transports that poll (one stream to receive, one
 //! to send).
 
+use codec::{Stamp, StreamId};
 use net::socket::Socket;
 use net::tls::Tls;
-use wire::{RequestOutcome, Stamp, StreamId};
+use wire::RequestOutcome;
 
 use crate::books::Cause;
 use crate::clients::link::Link;
@@ -139,7 +140,7 @@ pub(crate) struct ClientOutput<'a> {
     client: u32,
 }
 
-impl wire::Io for ClientOutput<'_> {
+impl codec::Io for ClientOutput<'_> {
     #[inline]
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         &mut self.output.bytes[usize::from(stream)]
@@ -147,11 +148,6 @@ impl wire::Io for ClientOutput<'_> {
 
     fn random_u64(&mut self) -> u64 {
         self.output.rng.u64(..)
-    }
-
-    #[inline]
-    fn client(&self) -> u32 {
-        self.client
     }
 
     fn open_stream(&mut self, stream: StreamId) {
@@ -162,11 +158,18 @@ impl wire::Io for ClientOutput<'_> {
         self.output.commands.push(StreamCommand::Close(stream));
     }
 
-    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
-        self.output.request_outcomes.push((stamp, outcome));
-    }
-
     fn handle_reason(&mut self, reason: &[u8]) {
         self.output.reason = reason.to_vec();
+    }
+}
+
+impl wire::Io for ClientOutput<'_> {
+    #[inline]
+    fn client(&self) -> u32 {
+        self.client
+    }
+
+    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
+        self.output.request_outcomes.push((stamp, outcome));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::io;
 
+use codec::ws::close::GOING_AWAY;
 use net::clock::monotonic_ns;
 use net::errors::ErrorKind;
 use net::poll::Interest;
 use net::socket::Socket;
 use net::tls::Tls;
-use wire::ws::close::GOING_AWAY;
 
 use super::input::Call;
 use super::{TOKEN_LISTENERS, Worker};

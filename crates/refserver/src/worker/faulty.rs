@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
+use codec::ws::close::GOING_AWAY;
 use net::clock::monotonic_ns;
 use net::socket::Socket;
-use wire::ws::close::GOING_AWAY;
 
 use super::Worker;
 use super::input::Call;

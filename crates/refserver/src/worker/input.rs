@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 
+use codec::StreamId;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::{AnswerPart, Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
+use wire::{AnswerPart, Failure, Io, Server, ServerConfig, ServerEvent};
 use wire::{SessionRequest, SessionSignal};
 
 use super::{Buffers, READ_BYTES, Worker};
@@ -55,7 +56,7 @@ struct SessionIo<'a> {
     whole: Option<&'a Cell<usize>>,
 }
 
-impl Io for SessionIo<'_> {
+impl codec::Io for SessionIo<'_> {
     fn out(&mut self, _stream: StreamId) -> &mut Vec<u8> {
         if let Some(end) = self.whole {
             end.set(whole(self.output, end.get()));
@@ -75,6 +76,8 @@ impl Io for SessionIo<'_> {
         self.closes = true;
     }
 }
+
+impl Io for SessionIo<'_> {}
 
 /// A method of a session to call.
 pub(super) enum Call<'a> {

@@ -2,13 +2,14 @@
 //!
 //! A session lives at one worker, which its name decides; a connection with a request for it moves there.
 
+use codec::StreamId;
 use net::errors::ErrorKind;
 use net::poll::Interest;
 use net::socket::Socket;
 use slab::Slab;
 use wire::session::{HELD, REQUEST};
 use wire::{Answer, AnswerPart, SessionRequest};
-use wire::{Io, ServerEvent, StreamId};
+use wire::{Io, ServerEvent};
 
 use super::input::Call;
 use super::output::Slow;
@@ -58,7 +59,7 @@ struct SessionIo<'a> {
     sockets: Option<[&'a Socket; 2]>,
 }
 
-impl Io for SessionIo<'_> {
+impl codec::Io for SessionIo<'_> {
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         match stream {
             REQUEST => self.request,
@@ -78,7 +79,9 @@ impl Io for SessionIo<'_> {
         debug_assert_eq!(stream, HELD, "the answer to the request in hand ends with the call");
         self.then = AnswerPart::Last;
     }
+}
 
+impl Io for SessionIo<'_> {
     fn break_stream(&mut self, stream: StreamId) {
         debug_assert_eq!(stream, HELD, "an answer that is not held does not break off");
         self.then = AnswerPart::Broken;

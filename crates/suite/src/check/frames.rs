@@ -5,14 +5,14 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use codec::http::head::{Expect, HeadReader};
+use codec::http::response::Response;
+use codec::ws::frame::{self, Accepts, Opcode};
+use codec::ws::mask::Key;
+use codec::ws::reader::{Item, Reader};
+use codec::ws::{End, close, upgrade};
+use codec::{Limits, StreamId};
 use url::Url;
-use wire::http::head::{Expect, HeadReader};
-use wire::http::response::Response;
-use wire::ws::frame::{self, Accepts, Opcode};
-use wire::ws::mask::Key;
-use wire::ws::reader::{Item, Reader};
-use wire::ws::{End, close, upgrade};
-use wire::{Io, Limits, StreamId};
 
 use crate::visit::{self, ANSWER_MAX};
 
@@ -227,7 +227,7 @@ fn is_passing(error: &io::Error) -> bool {
 /// Randomness for the handshake's key; nothing is written through it.
 struct Random;
 
-impl Io for Random {
+impl codec::Io for Random {
     fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
         unreachable!("a key is only drawn")
     }

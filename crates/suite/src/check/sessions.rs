@@ -3,7 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wire::{DialectId, Event, Kind, Payload, Role, Stamp};
+use codec::Stamp;
+use wire::{DialectId, Event, Kind, Payload, Role};
 
 use super::streams;
 use crate::manifest::{Ability, Target};

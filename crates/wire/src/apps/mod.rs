@@ -8,6 +8,7 @@ pub(crate) mod bench;
 pub(crate) mod file;
 
 use bench::Bench;
+use codec::Stamp;
 use file::CompiledApp;
 
 use crate::acks::Acks;
@@ -16,7 +17,6 @@ use crate::event::{Event, Kind};
 use crate::pending::Pending;
 use crate::people::Mix;
 use crate::resumption::Resumption;
-use crate::stamp::Stamp;
 use crate::template::Kept;
 
 /// Whichever app a run's clients speak.

@@ -1,9 +1,10 @@
 //! An answer as it comes in, held against what was expected: whichever version of HTTP carries it.
 
+use codec::Stamp;
+
 use super::options::HttpOptions;
 use crate::carried::{ProtocolEvent, ProtocolHandler};
 use crate::event::{Event, Role, WrongResponse};
-use crate::stamp::Stamp;
 
 /// The answer that is coming in.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,8 @@
 //! Options of requests and their answers. They have a verb of its own, `throng http`, and so a type.
 
+use codec::http::request;
+
 use super::streaming::StreamOptions;
-use crate::http::request;
 use crate::options::{BadOption, Options};
 use crate::settings::{Settings, Value};
 use crate::template::{CompiledTemplate, Quoting};

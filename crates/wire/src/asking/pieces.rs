@@ -8,6 +8,9 @@
 
 use std::borrow::Cow;
 
+use codec::event_stream::{Reader, StreamEvent};
+use codec::http::fields;
+use codec::{Error, Limits, Stamp};
 use memchr::memmem;
 use secret::Secret;
 
@@ -16,12 +19,8 @@ use super::streaming::{EndMark, StreamForm, StreamOptions};
 use crate::apps::file::pointer::Pointer;
 use crate::carried::{ProtocolEvent, ProtocolHandler};
 use crate::event::{Event, Progress, WrongResponse};
-use crate::event_stream::{Reader, StreamEvent};
-use crate::failure::{Coding, Failure, Media, StreamReason};
-use crate::http::fields;
-use crate::limits::Limits;
+use crate::failure::{Coding, Failure, Media};
 use crate::options::BadOption;
-use crate::stamp::Stamp;
 
 /// Rules by which each event is judged, compiled once.
 #[derive(Debug)]
@@ -234,7 +233,7 @@ impl Pieces {
             // One event, and known to be an error by its end alone.
             StreamForm::Chunks if rules.takes_whole(*kind) => {
                 if line.len() + data.len() > limits.message_bytes_max {
-                    return Err(Failure::EventStream(StreamReason::EventTooLarge));
+                    return Err(Failure::Codec(Error::EventTooLarge));
                 }
                 line.extend_from_slice(data);
             }
@@ -334,7 +333,7 @@ fn take_line<'a>(
     let end = memchr::memchr(b'\n', input);
     let (mine, rest) = input.split_at(end.unwrap_or(input.len()));
     if begun.len() + mine.len() > limits.message_bytes_max {
-        return Err(Failure::EventStream(StreamReason::EventTooLarge));
+        return Err(Failure::Codec(Error::EventTooLarge));
     }
     *input = rest.get(1..).unwrap_or_default();
     match (end, begun.is_empty()) {

@@ -10,9 +10,10 @@
 
 use std::sync::atomic::Ordering;
 
+use codec::http::query;
+
 use super::streaming::StreamForm;
 use crate::gate;
-use crate::http::query;
 use crate::server_config::ServerConfig;
 
 /// The most events of an answer, and the most bytes of the text in each.

@@ -1,12 +1,13 @@
 //! The question that a client asks by a plain request before it opens its transport, over the connection that
 //! it opens it on.
 
+use codec::http::cookies::Cookies;
+use codec::http::{Exchange, ResponseEvent};
+use codec::{Error, Limits};
+
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
-use crate::http::{Exchange, ResponseEvent};
 use crate::io::Io;
-use crate::limits::Limits;
 use crate::request::Plain;
 use crate::template::ClientContext;
 
@@ -41,7 +42,7 @@ impl Question {
         while let Some(got) = self.exchange.next(limits, &mut input, &mut self.cookies, io)? {
             match got {
                 ResponseEvent::Head { status: 200, .. } | ResponseEvent::Data(_) => {}
-                ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                ResponseEvent::Head { status, .. } => return Err(Failure::Codec(Error::HttpStatus(status))),
                 ResponseEvent::End if self.exchange.is_open() => return Ok(true),
                 // The server has closed behind its answer, as it may: the transport opens on a new
                 // connection.

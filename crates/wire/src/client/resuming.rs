@@ -1,10 +1,11 @@
 //! Sessions and cookies that a client takes along from one connection to the next.
 
+use codec::http::cookies::Cookies;
+
 use super::{Client, State};
 use crate::apps::{App, AppProgress, ClientValues};
 use crate::backoff::Reconnection;
 use crate::config::Config;
-use crate::http::cookies::Cookies;
 use crate::resumption::Resumption;
 use crate::template::Kept;
 

@@ -1,12 +1,13 @@
 //! Several messages at once, of a client that puts nothing around them.
 
+use codec::Stamp;
+use codec::ws::sender::{Differing, Sender};
+
 use crate::config::{Config, SeriesOf};
 use crate::event::{Event, Kind, Role};
 use crate::io::Io;
 use crate::series::Spot;
-use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
-use crate::ws::sender::{Differing, Sender};
 
 /// The outcome of a message of an open session, as far as what follows it depends on that.
 #[derive(Default)]

@@ -1,5 +1,9 @@
 //! A client's WebSocket with what is spoken on it, and its place in its app.
 
+use codec::Stamp;
+use codec::ws::receiver::{Incoming, Receiver};
+use codec::ws::sender::Sender;
+
 use super::series::SeriesOutcome;
 use crate::apps::file::Script;
 use crate::apps::{App, AppProgress, ClientValues};
@@ -11,10 +15,7 @@ use crate::io::Io;
 use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, LinkContext};
-use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
-use crate::ws::receiver::{Incoming, Receiver};
-use crate::ws::sender::Sender;
 
 /// A WebSocket, and what is spoken on it.
 #[derive(Debug)]
@@ -219,9 +220,9 @@ impl Session {
                     on(Event::Closed { code });
                     Ok(())
                 }
-                Err(failure) => Err(failure),
+                Err(error) => Err(error.into()),
             };
-            handled.inspect_err(|&failure| sender.fail(io, failure))?;
+            handled.inspect_err(|&failure| sender.fail(io, failure.close_code()))?;
             // Behind the first echo of a portion there often are more, which differ in their stamps alone.
             if let (Some(SeriesOf { spot, .. }), true, false) = (series, is_whole, input.is_empty()) {
                 let frame = &before[..before.len() - input.len()];

@@ -18,19 +18,19 @@
 //! A tunnel knows it as [`TunnelUser`], and the client inside knows the driver as `dyn Io`: a client that has
 //! a client inside would have no end otherwise, as a module and as a type.
 
+use codec::http::head::{Expect, HeadReader};
+use codec::http::request::Request;
+use codec::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE};
+use codec::http2::credit::{Receiving, Sending};
+use codec::http2::frame::{self, Frame, FrameReader, flag, kind};
+use codec::http2::{head, hpack};
+use codec::ws::upgrade::{self, Key};
+use codec::{Error, ErrorCode, Http2Reason, Limits, Stamp, StreamId};
+
 use crate::config::Config;
-use crate::failure::{ErrorCode, Failure, Http2Reason};
-use crate::http::head::{Expect, HeadReader};
-use crate::http::request::Request;
-use crate::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE, bad};
-use crate::http2::credit::{Receiving, Sending};
-use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
-use crate::http2::{head, hpack};
-use crate::io::{Io, RequestOutcome, StreamId};
-use crate::limits::Limits;
+use crate::failure::Failure;
+use crate::io::{Io, RequestOutcome};
 use crate::outgoing::Outgoing;
-use crate::stamp::Stamp;
-use crate::ws::upgrade::{self, Key};
 
 /// The byte stream of the connection.
 const STREAM: StreamId = 0;
@@ -87,17 +87,13 @@ pub(super) struct Inside<'a> {
     has_left: bool,
 }
 
-impl Io for Inside<'_> {
+impl codec::Io for Inside<'_> {
     fn out(&mut self, _stream: StreamId) -> &mut Vec<u8> {
         self.said
     }
 
     fn random_u64(&mut self) -> u64 {
         self.io.random_u64()
-    }
-
-    fn client(&self) -> u32 {
-        self.io.client()
     }
 
     fn open_stream(&mut self, stream: StreamId) {
@@ -109,12 +105,18 @@ impl Io for Inside<'_> {
         self.io.close_stream(stream);
     }
 
-    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
-        self.io.handle_request_outcome(stamp, outcome);
-    }
-
     fn handle_reason(&mut self, reason: &[u8]) {
         self.io.handle_reason(reason);
+    }
+}
+
+impl Io for Inside<'_> {
+    fn client(&self) -> u32 {
+        self.io.client()
+    }
+
+    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
+        self.io.handle_request_outcome(stamp, outcome);
     }
 }
 
@@ -225,7 +227,7 @@ impl Tunnel {
             let handled = match frames.next(&mut input) {
                 Ok(None) => break,
                 Ok(Some(frame)) => self.handle_frame(cfg, now_ns, frame, io, inside),
-                Err(failure) => Err(failure),
+                Err(error) => Err(error.into()),
             };
             if let Err(failure) = handled {
                 self.state = State::Failed;
@@ -251,7 +253,7 @@ impl Tunnel {
         match self.connection.handle_frame(frame, &cfg.options().limits, now_ns, io.out(STREAM))? {
             // Before, the tunnel has no window that could change.
             ConnectionEvent::Settings { more } if self.state != State::Greeting => {
-                self.sending.grow(more).map_err(bad)
+                self.sending.grow(more).map_err(Failure::from)
             }
             ConnectionEvent::Settings { .. } => self.ask(cfg, io, inside),
             ConnectionEvent::Head { stream: TUNNEL, block, ends } => {
@@ -259,7 +261,7 @@ impl Tunnel {
                 if ends { self.handle_end(io, inside) } else { Ok(()) }
             }
             ConnectionEvent::Data { stream: TUNNEL, data, taken, ends } if self.state == State::Open => {
-                if let Some(more) = self.receiving.take(taken).map_err(bad)? {
+                if let Some(more) = self.receiving.take(taken)? {
                     connection::put_room(TUNNEL, more, io.out(STREAM));
                 }
                 self.act(io, |io| inside.handle_input(data, io))?;
@@ -282,7 +284,7 @@ impl Tunnel {
                 Err(Failure::GoAway(code))
             }
             ConnectionEvent::Room { stream: TUNNEL, more } if self.state != State::Greeting => {
-                self.sending.grow(more).map_err(bad)
+                self.sending.grow(more).map_err(Failure::from)
             }
             ConnectionEvent::Room { stream: 0, .. }
             | ConnectionEvent::GoAway { .. }
@@ -291,7 +293,7 @@ impl Tunnel {
             ConnectionEvent::Data { .. }
             | ConnectionEvent::Reset { .. }
             | ConnectionEvent::Room { .. }
-            | ConnectionEvent::Head { .. } => Err(bad(Http2Reason::Frame)),
+            | ConnectionEvent::Head { .. } => Err(Http2Reason::Frame.into()),
         }
     }
 
@@ -312,13 +314,13 @@ impl Tunnel {
         let any =
             Limits { head_bytes_max: usize::MAX, headers_max: usize::MAX, ..cfg.options().limits.clone() };
         let Some((head, lines)) = reader.read(Expect::Request, &any, &mut text)? else {
-            return Err(Failure::HeadTooLarge);
+            return Err(Failure::Codec(Error::HeadTooLarge));
         };
         let request = Request::parse(head, lines)?;
         let key = request.fields.only("sec-websocket-key").ok().flatten();
         let key = key.and_then(|key| key.try_into().ok());
         if key.is_none() && !self.only_asks {
-            return Err(Failure::BadUpgrade);
+            return Err(Failure::Codec(Error::BadUpgrade));
         }
         let block = |out: &mut Vec<u8>| write_request(cfg, &request, self.only_asks, out);
         connection::put_head(TUNNEL, self.only_asks && text.is_empty(), block, io.out(STREAM));
@@ -339,10 +341,14 @@ impl Tunnel {
         let (limits, decoder) = (&cfg.options().limits, &mut self.connection.decoder);
         let State::Asking(key) = self.state else {
             let is_good = head::judge_trailer(decoder, block, limits)?;
-            return if is_good && self.state == State::Open { Ok(()) } else { Err(bad(Http2Reason::Field)) };
+            return if is_good && self.state == State::Open {
+                Ok(())
+            } else {
+                Err(Http2Reason::Field.into())
+            };
         };
         let mut fields = Vec::new();
-        let answer = head::judge_answer(decoder, block, limits, &mut |name, value| {
+        let answer = head::judge_answer(decoder, block, limits, &mut |(), name, value| {
             // There is no key in a CONNECT, and no answer to one (RFC 8441 §5): the client inside is told the
             // one it waits for.
             let is_agreed = name.starts_with(b"sec-websocket-") && name != b"sec-websocket-accept";
@@ -350,15 +356,15 @@ impl Tunnel {
                 fields.extend([name, b": ", value, b"\r\n"].concat());
             }
         })?;
-        match answer.ok_or(bad(Http2Reason::Field))?.status {
+        match answer.ok_or(Http2Reason::Field)?.status {
             // There is no other protocol to switch to (RFC 9113 §8.6).
-            101 => Err(bad(Http2Reason::Field)),
+            101 => Err(Http2Reason::Field.into()),
             100..200 => Ok(()),
             status => {
                 let told = match key {
                     None => [format!("HTTP/1.1 {status} \r\n").as_bytes(), &fields, b"\r\n"].concat(),
                     Some(key) if (200..300).contains(&status) => told_as_upgrade(&key, &fields),
-                    Some(_) => return Err(Failure::HttpStatus(status)),
+                    Some(_) => return Err(Failure::Codec(Error::HttpStatus(status))),
                 };
                 self.state = State::Open;
                 self.act(io, |io| inside.handle_input(&told, io))
@@ -395,7 +401,7 @@ fn write_request(cfg: &Config, request: &Request<'_>, only_asks: bool, out: &mut
     let regular = lower.iter().map(|(name, value)| (name.as_str(), *value));
     let regular = regular.filter(|(name, _)| !OF_UPGRADES.contains(name));
     let pseudo = method.iter().chain(&place).map(|&(name, value)| (name, value.as_bytes()));
-    hpack::write_once(pseudo.chain(regular), out);
+    hpack::write_once(pseudo.chain(regular), secret::is_secret, out);
 }
 
 /// The answer to an upgrade that says what was agreed on.

@@ -13,8 +13,6 @@ pub enum StreamReason {
     Encoded(Coding),
     /// The server has redirected the request over and over, or to where this client has no connection.
     Redirects,
-    /// A line or an event above the limits.
-    EventTooLarge,
     /// The server has ended it.
     End,
     /// The server has none for this client, and wants it not to ask again (HTML §9.2.3).
@@ -71,7 +69,6 @@ impl StreamReason {
             StreamReason::Media(_) => "not_event_stream",
             StreamReason::Encoded(_) => "stream_encoded",
             StreamReason::Redirects => "stream_redirects",
-            StreamReason::EventTooLarge => "event_too_large",
             StreamReason::End => "stream_end",
             StreamReason::NoContent => "no_content",
         }
@@ -95,7 +92,6 @@ impl fmt::Display for StreamReason {
                 "the event stream is redirected over and over, or to another server (https:// is another than \
                  http://); give the URL that it leads to",
             ),
-            StreamReason::EventTooLarge => f.write_str("an event or a line above --max-message, or an id above 8 KiB"),
             StreamReason::End => f.write_str("the server ended the event stream"),
             StreamReason::NoContent => f.write_str(
                 "the server answered with HTTP 204: it has no event stream here, and clients are not to ask again",

@@ -1,12 +1,11 @@
 //! A form to log in by, as web applications have it: a page with a token in a hidden field and a cookie that
 //! it belongs to; a `POST` with both, answered by a redirect and the cookie of a session.
 
+use codec::http::answer::{AnswerHead, TEXT};
+use codec::http::fields::Fields;
+use codec::http::query;
+use codec::http::request::Request;
 use ring::hmac;
-
-use crate::http::answer::{AnswerHead, TEXT};
-use crate::http::fields::Fields;
-use crate::http::query;
-use crate::http::request::Request;
 
 /// The path of the form.
 pub(super) const PATH: &str = "/login";

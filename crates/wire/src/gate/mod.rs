@@ -5,12 +5,12 @@
 mod form;
 mod token;
 
+use codec::http::query;
+use codec::http::request::Request;
 use secret::Secret;
 
 use crate::dialect_id::DialectId;
 use crate::facts::TokenHome;
-use crate::http::query;
-use crate::http::request::Request;
 
 pub(crate) use form::Form;
 use form::PATH;

@@ -2,9 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use codec::json::{object, plain, string};
 use ring::hmac;
-
-use crate::json::{object, plain, string};
 
 /// Returns whether a token was signed with this key, and is valid at this second.
 pub(super) fn is_valid(token: &str, key: &str, unix_s: u64) -> bool {

@@ -1,10 +1,11 @@
 //! One answer, held until it is whole: its head, and its body as far as something of it is to be kept.
 
+use codec::http::head::{Expect, HeadReader};
+use codec::http::response::{self, Response};
+use codec::http::{Body, Framing, Piece};
+use codec::{Error, Limits};
+
 use crate::failure::Failure;
-use crate::http::head::{Expect, HeadReader};
-use crate::http::response::{self, Response};
-use crate::http::{Body, Framing, Piece};
-use crate::limits::Limits;
 
 /// Most bytes of a body. nginx accepts as many (`Limits::body_bytes_max`), and no page with a form is larger.
 pub(super) const BODY_BYTES_MAX: u64 = 1 << 20;
@@ -35,7 +36,7 @@ pub(super) struct Answer {
 impl Answer {
     /// The answer's head, which has been checked before.
     pub(super) fn response(&self) -> Result<Response<'_>, Failure> {
-        Response::parse(&self.head, self.lines)
+        Ok(Response::parse(&self.head, self.lines)?)
     }
 }
 
@@ -75,7 +76,7 @@ impl Reader {
             let response = Response::parse(head, lines)?;
             match response.status {
                 // No upgrade was asked for, and what follows such an answer is not HTTP.
-                101 => return Err(Failure::HttpStatus(101)),
+                101 => return Err(Failure::Codec(Error::HttpStatus(101))),
                 100..=199 => continue,
                 _ => {}
             }
@@ -87,12 +88,12 @@ impl Reader {
         }
     }
 
-    /// The server has closed the connection: the answer that ends with that. [`Failure::EofBeforeAnswer`] in
+    /// The server has closed the connection: the answer that ends with that. [`Error::EofBeforeAnswer`] in
     /// the middle of one.
     pub(super) fn handle_eof(&mut self) -> Result<Answer, Failure> {
         match self.open.take() {
             Some(Open { body, answer }) if body.may_end() => Ok(answer),
-            _ => Err(Failure::EofBeforeAnswer),
+            _ => Err(Failure::Codec(Error::EofBeforeAnswer)),
         }
     }
 }

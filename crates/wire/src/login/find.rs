@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use codec::http::cookies::Cookies;
+use codec::http::fields;
+use codec::http::response::Response;
+
 use super::answer::Answer;
 use super::html;
 use crate::apps::file::{BadPlace, InBody, POINTER_DEPTH_MAX};
-use crate::http::cookies::Cookies;
-use crate::http::fields;
-use crate::http::response::Response;
 use crate::template::Values;
 
 /// The place of a value.

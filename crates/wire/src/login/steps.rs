@@ -1,9 +1,10 @@
 //! The requests of a login, ready to be written.
 
+use codec::http::fields;
+
 use super::find::Find;
 use crate::app_file::{AppFile, KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginRequest, VALUES_MAX};
 use crate::failure::Failure;
-use crate::http::fields;
 use crate::options::{BadOption, Options};
 use crate::request;
 use crate::template::{Filling, Template};

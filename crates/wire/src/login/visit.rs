@@ -1,14 +1,15 @@
 //! One client's login.
 
+use codec::http::cookies::Cookies;
+use codec::http::fields::Fields;
+use codec::{Error, Limits};
+
 use super::answer::{Answer, Reader};
 use super::steps::{Redirect, Step, Steps};
 use crate::failure::{Coding, Failure};
-use crate::http::cookies::Cookies;
-use crate::http::fields::Fields;
-use crate::http::location;
 use crate::identities::Identities;
 use crate::io::Io;
-use crate::limits::Limits;
+use crate::location;
 use crate::template::{ClientContext, Filling, Kept};
 
 /// Most redirects of one request. Go's client follows ten, and no login that people use has as many.
@@ -89,7 +90,9 @@ impl Visit {
             };
             let request = self.at as u8;
             let read = self.reader.read(limits, step.keeps_body(), input).map_err(|failure| match failure {
-                Failure::BodyTooLarge | Failure::HeadTooLarge => Failure::LoginTooLarge { request },
+                Failure::Codec(Error::BodyTooLarge) | Failure::Codec(Error::HeadTooLarge) => {
+                    Failure::LoginTooLarge { request }
+                }
                 other => other,
             });
             let Some(answer) = read? else { return Ok(LoginProgress::On) };
@@ -115,7 +118,7 @@ impl Visit {
         }
         let answer = self.reader.handle_eof()?;
         self.is_connected = false;
-        let step = steps.get(self.at).ok_or(Failure::EofBeforeAnswer)?;
+        let step = steps.get(self.at).ok_or(Failure::Codec(Error::EofBeforeAnswer))?;
         self.handle_answer(steps, step, &answer, identities, now_ns, io)
     }
 
@@ -137,7 +140,7 @@ impl Visit {
                 jar.forget(name);
             }
         }
-        self.jars[at].handle_all(fields)
+        Ok(self.jars[at].handle_all(fields)?)
     }
 
     /// The cookies that go to a server: its own, and other servers' with other names, since servers of one

@@ -5,6 +5,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use codec::json;
 use ring::rand::SystemRandom;
 use ring::{hmac, rsa, signature};
 use rustls_pki_types::PrivateKeyDer;
@@ -12,7 +13,6 @@ use rustls_pki_types::pem::PemObject as _;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::json;
 use crate::template::{Filling, Template};
 
 /// How tokens are made.

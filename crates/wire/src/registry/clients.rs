@@ -1,5 +1,8 @@
 //! A client over a WebSocket, whichever protocol it speaks.
 
+use codec::ws::receiver::Message;
+use codec::ws::sender::Sender;
+
 use super::Parts;
 use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{ClientProtocol, Protocol, RoomProtocol, Side};
@@ -12,8 +15,6 @@ use crate::pending::Pending;
 use crate::protocols;
 use crate::resumption::Resumption;
 use crate::template::{Filling, Kept, Mark};
-use crate::ws::receiver::Message;
-use crate::ws::sender::Sender;
 
 /// The link of any protocol's side of a connection, without its parts.
 pub(crate) struct LinkContext<'a, I> {

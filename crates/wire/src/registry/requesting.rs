@@ -1,13 +1,15 @@
 //! A client over plain requests, whichever protocol it speaks.
 
+use codec::StreamId;
+use codec::http::cookies::Cookies;
+
 use super::Parts;
 use super::clients::ClientState;
 use crate::backoff::Reconnection;
 use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, Protocol, Side};
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
-use crate::io::{Io, Sending, StreamId};
+use crate::io::{Io, Sending};
 use crate::link::HttpLink;
 use crate::opening::Socket;
 use crate::pending::Pending;

@@ -1,13 +1,15 @@
 //! A server's side of a connection, whichever protocol it speaks: over a WebSocket, and before it.
 
+use codec::http::answer::AnswerHead;
+use codec::http::request::Request;
+use codec::ws::MessageType;
+
 use super::sessions::{SessionRequest, SessionSignal};
 use crate::contract::{Protocol, ServerProtocol};
 use crate::dialect_id::DialectId;
 use crate::event::OnServerEvent;
 use crate::failure::Failure;
 use crate::gate::Form;
-use crate::http::answer::AnswerHead;
-use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
 use crate::protocols;
@@ -15,7 +17,6 @@ use crate::publication;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
-use crate::ws::MessageType;
 
 macro_rules! servers {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {

@@ -2,10 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use codec::http::answer::AnswerHead;
+use codec::http::date::DateField;
+
 use crate::contract::{Protocol, QuestionOf};
 use crate::event::{OnServerEvent, ServerEvent};
-use crate::http::answer::AnswerHead;
-use crate::http::date::DateField;
 use crate::io::Io;
 use crate::protocols;
 use crate::publication::Publication;

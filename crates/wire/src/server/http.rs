@@ -1,19 +1,21 @@
 //! A connection before its upgrade, if it ever has one: plain requests, and the one that asks.
 
+use codec::Error;
+use codec::http::answer::OCTETS;
+use codec::http::body::{Body, Piece};
+use codec::http::head::{Expect, HeadReader};
+use codec::http::request::{self, Request};
+use codec::ws::upgrade;
+
 use super::http2::{Http2, PREFACE_HEAD};
 use super::socket::{Session, Upgrade};
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::answer::OCTETS;
-use crate::http::body::{Body, Piece};
-use crate::http::head::{Expect, HeadReader};
-use crate::http::request::{self, Request};
 use crate::io::Io;
 use crate::registry::servers;
 use crate::registry::sessions::SessionRequest;
 use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
-use crate::ws::upgrade;
 
 /// States after it.
 pub(super) enum Next {
@@ -110,7 +112,7 @@ impl Http {
             if self.asked.is_some() {
                 return;
             }
-            let status = request::status_of(failure);
+            let status = failure.status();
             let date = cfg.date(now_ns);
             request::answer(io.out(0), status, date, &[upgrade::refusal_fields(status), request::CLOSE]);
         })
@@ -247,7 +249,7 @@ impl PendingRequest {
         // A client may pipeline, but not without end: a driver that stops reading in time never sees this.
         let room = cfg.limits.body_bytes_max.saturating_add(cfg.limits.head_bytes_max as u64);
         if (self.waiting.len() + input.len()) as u64 > room {
-            return Err(Failure::BodyTooLarge);
+            return Err(Failure::Codec(Error::BodyTooLarge));
         }
         self.waiting.extend_from_slice(std::mem::take(input));
         Ok(())

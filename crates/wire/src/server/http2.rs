@@ -18,19 +18,21 @@ mod replies;
 
 use std::collections::VecDeque;
 
+use codec::http::answer::MINOR_OF_HTTP2;
+use codec::http::body::Framing;
+use codec::http::fields::Fields;
+use codec::http::request::Request;
+use codec::http2::connection::{self, Connection, ConnectionEvent, PREFACE, SERVER_WINDOW};
+use codec::http2::credit::{Receiving, Sending};
+use codec::http2::frame::{Frame, FrameReader};
+use codec::http2::head::{self, RequestHead};
+use codec::http2::hpack;
+use codec::http2::past::PastStreams;
+use codec::{Error, ErrorCode, Http2Reason};
+
 use self::replies::Replies;
 use crate::event::{OnServerEvent, ServerEvent};
-use crate::failure::{ErrorCode, Failure, Http2Reason};
-use crate::http::answer::MINOR_OF_HTTP2;
-use crate::http::body::Framing;
-use crate::http::fields::Fields;
-use crate::http::request::Request;
-use crate::http2::connection::{self, Connection, ConnectionEvent, PREFACE, SERVER_WINDOW, bad};
-use crate::http2::credit::{Receiving, Sending};
-use crate::http2::frame::{Frame, FrameReader};
-use crate::http2::head::{self, RequestHead};
-use crate::http2::hpack;
-use crate::http2::past::PastStreams;
+use crate::failure::Failure;
 use crate::io::{AnswerPart, Io};
 use crate::registry::servers;
 use crate::registry::sessions::SessionRequest;
@@ -189,7 +191,7 @@ impl Http2 {
         let missing = &PREFACE[PREFACE_HEAD.len() + self.prefaced..];
         let (mine, rest) = input.split_at(missing.len().min(input.len()));
         if !missing.starts_with(mine) {
-            return Err(Failure::NotHttp2);
+            return Err(Failure::Codec(Error::NotHttp2));
         }
         self.prefaced += mine.len();
         *input = rest;
@@ -209,13 +211,15 @@ impl Http2 {
                 self.handle_head(cfg, now_ns, HeadBlock { stream, ends, block: &block }, io, on)
             }
             ConnectionEvent::Data { stream, data, taken, ends } => {
-                let Some(at) = self.find(stream)? else { return self.past.judge(stream).map_err(bad) };
+                let Some(at) = self.find(stream)? else {
+                    return self.past.judge(stream).map_err(Failure::from);
+                };
                 let asked = &mut self.asked[at];
                 asked.bytes += data.len() as u64;
                 if let Answer::OfSession(request) = &mut asked.answer {
                     request.body.extend_from_slice(data);
                 }
-                if let (Some(more), false) = (asked.receiving.take(taken).map_err(bad)?, ends) {
+                if let (Some(more), false) = (asked.receiving.take(taken)?, ends) {
                     connection::put_room(stream, more, io.out(0));
                 }
                 if asked.bytes > cfg.limits.body_bytes_max {
@@ -262,7 +266,7 @@ impl Http2 {
             ConnectionEvent::Settings { more } => {
                 let mut windows = self.asked.iter_mut().map(|asked| &mut asked.sending);
                 let grown = windows.try_for_each(|window| window.grow(more));
-                grown.and_then(|()| self.replies.grow_all(more)).map_err(bad)?;
+                grown.and_then(|()| self.replies.grow_all(more))?;
                 self.flush(io, on);
                 Ok(())
             }
@@ -283,7 +287,7 @@ impl Http2 {
     fn find(&self, stream: u32) -> Result<Option<usize>, Failure> {
         let at = self.asked.binary_search_by_key(&stream, |asked| asked.stream).ok();
         if at.is_none() && (stream > self.last || stream.is_multiple_of(2)) {
-            return Err(bad(Http2Reason::Frame));
+            return Err(Http2Reason::Frame.into());
         }
         Ok(at)
     }
@@ -305,12 +309,12 @@ impl Http2 {
             match self.find(stream)? {
                 Some(at) if ends && is_good => self.handle_end(cfg, now_ns, at, io, on),
                 Some(at) => self.refuse(at, ErrorCode::ProtocolError, io),
-                None => return self.past.judge(stream).map_err(bad),
+                None => return self.past.judge(stream).map_err(Failure::from),
             }
             return Ok(());
         }
         if stream.is_multiple_of(2) {
-            return Err(bad(Http2Reason::Frame));
+            return Err(Http2Reason::Frame.into());
         }
         if stream > self.last + 2 {
             self.past.add_skipped(self.last + 1..=stream - 1);

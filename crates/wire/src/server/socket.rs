@@ -1,17 +1,18 @@
 //! A connection whose upgrade is asked for, and then granted.
 
+use codec::http::request::Request;
+use codec::ws::receiver::{Incoming, Receiver};
+use codec::ws::sender::Sender;
+use codec::ws::upgrade::{self, Terms};
+use codec::ws::{End, frame};
+
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
 use crate::registry::servers::{ServerState, dialect_of_upgrade};
 use crate::registry::sessions::SessionRequest;
 use crate::server_config::ServerConfig;
-use crate::ws::receiver::{Incoming, Receiver};
-use crate::ws::sender::Sender;
-use crate::ws::upgrade::{self, Terms};
-use crate::ws::{End, frame};
 
 /// An upgrade that may be granted: the 101, and what comes after it.
 #[derive(Debug)]
@@ -92,7 +93,7 @@ impl Session {
                     let judged = message.append_to(out);
                     // It has to be read to its end to be judged, and nothing of it stays.
                     out.truncate(start);
-                    judged
+                    judged.map_err(Failure::from)
                 }
                 Ok(Some(Incoming::Message(message))) => {
                     let out = io.out(0);
@@ -101,9 +102,9 @@ impl Session {
                     let mut link = ServerLink { cfg, now_ns, sender, io };
                     match message.append_to(link.io.out(0)) {
                         Ok(()) => dialect.handle_message(&mut link, message.message_type, start, on),
-                        Err(failure) => {
+                        Err(error) => {
                             link.io.out(0).truncate(start);
-                            Err(failure)
+                            Err(error.into())
                         }
                     }
                 }
@@ -112,9 +113,9 @@ impl Session {
                     on(ServerEvent::Closed { code });
                     Ok(())
                 }
-                Err(failure) => Err(failure),
+                Err(error) => Err(error.into()),
             };
-            handled.inspect_err(|&failure| sender.fail(io, failure))?;
+            handled.inspect_err(|&failure| sender.fail(io, failure.close_code()))?;
         }
     }
 }

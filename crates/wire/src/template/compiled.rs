@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
+use codec::json::extend_decimal;
+use codec::stamp;
+
 use super::pieces::{Filling, Mark, Piece, Template};
-use crate::json::extend_decimal;
 use crate::series::Spot;
-use crate::stamp;
 
 /// Digits of the wall clock, and the times at which it has that many.
 const UNIX_NS_DIGITS: usize = 19;

@@ -1,7 +1,8 @@
 //! The field lines of a request's head.
 
+use codec::http::cookies::{self, CookiePlace};
+
 use super::pieces::{Piece, Template};
-use crate::http::cookies::{self, CookiePlace};
 
 impl Template {
     /// A line for each of these fields.

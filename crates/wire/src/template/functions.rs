@@ -9,6 +9,8 @@ use std::convert::Infallible;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use codec::json::extend_decimal;
+use codec::varint;
 use ring::{digest, hmac};
 use secret::Secret;
 use serde::{Deserialize, Serialize};
@@ -16,8 +18,6 @@ use serde::{Deserialize, Serialize};
 use super::md5;
 use super::quoting::Quoting;
 use super::uuid::{self, draw, extend_hex};
-use crate::json::extend_decimal;
-use crate::varint;
 
 /// How they are written, for errors.
 pub(super) const FORMS: [&str; 12] = [
@@ -289,9 +289,9 @@ impl<T> Function<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stamp::TEXT_BYTES;
     use crate::template::pieces::tests::nobody;
     use crate::template::{BadTemplate, ClientContext, Filling, Mark, Names, Purpose, Table, Template};
+    use codec::stamp::TEXT_BYTES;
 
     fn parsed(text: &str) -> Result<Template, BadTemplate> {
         let mut names = Names::default();

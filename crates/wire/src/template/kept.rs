@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::http::cookies::Cookies;
+use codec::http::cookies::Cookies;
 
 /// Values a client was given.
 #[derive(Default)]

@@ -321,9 +321,9 @@ fn known(purpose: Purpose, names: &Names) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stamp::Stamp;
     use crate::template::pieces::tests::nobody;
     use crate::template::{ClientContext, Filling, Mark, Table};
+    use codec::stamp::Stamp;
 
     fn names() -> Names {
         let mut names = Names::default();

@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+use codec::Stamp;
+use codec::http::cookies::{CookiePlace, Cookies};
+use codec::json::extend_decimal;
+use codec::stamp::{self, Lag, padding};
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +14,6 @@ use super::kept::Kept;
 use super::quoting::Quoting;
 use super::table::Table;
 use super::uuid;
-use crate::http::cookies::{CookiePlace, Cookies};
-use crate::json::extend_decimal;
-use crate::stamp::{self, Lag, Stamp, padding};
 
 const NS_PER_S: u64 = 1_000_000_000;
 const NS_PER_MS: u64 = 1_000_000;

@@ -1,10 +1,9 @@
 //! How what stands in a hole is written: as the place around the hole wants it.
 
+use codec::http::query::ESCAPED;
+use codec::json;
 use percent_encoding::percent_encode;
 use serde::{Deserialize, Serialize};
-
-use crate::http::query::ESCAPED;
-use crate::json;
 
 /// How what stands in a hole is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

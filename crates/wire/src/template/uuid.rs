@@ -1,6 +1,6 @@
 //! UUIDs of version 4 in form (RFC 9562 §5.4), and those that stand for a measured message.
 
-use crate::stamp::Stamp;
+use codec::Stamp;
 
 /// Bytes of one as text.
 pub(super) const BYTES: usize = 36;

@@ -1,6 +1,7 @@
 //! Frames of HTTP/2, put together and taken apart without the codec that is tested.
 
-use wire::{Failure, Http2Reason};
+use codec::{Error, Http2Reason};
+use wire::Failure;
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
@@ -61,5 +62,5 @@ pub(crate) fn frames(mut out: &[u8]) -> Vec<Seen> {
 
 /// The failure of a connection whose peer broke this rule.
 pub(crate) fn bad(reason: Http2Reason) -> Failure {
-    Failure::BadHttp2(reason)
+    Failure::Codec(Error::BadHttp2(reason))
 }

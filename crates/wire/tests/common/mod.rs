@@ -6,10 +6,11 @@ pub(crate) mod user;
 pub(crate) mod visitor;
 pub(crate) mod world;
 
-use wire::ws::mask::{self, Key};
+use codec::ws::mask::{self, Key};
+use codec::{Io, Limits, Stamp, StreamId};
 use wire::{
-    Carrier, Client, Config, DialectId, DialectOptions, Event, Failure, Io, Kind, Limits, Options, Payload,
-    Room, Server, ServerConfig, ServerEvent, Stamp, StreamId,
+    Carrier, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Room, Server,
+    ServerConfig, ServerEvent,
 };
 
 /// Output, and randomness that is the same each time.
@@ -46,10 +47,6 @@ impl Io for Fake {
         mixed ^ (mixed >> 27)
     }
 
-    fn client(&self) -> u32 {
-        self.client
-    }
-
     fn open_stream(&mut self, stream: StreamId) {
         panic!("stream {stream} opened");
     }
@@ -61,6 +58,12 @@ impl Io for Fake {
 
     fn handle_reason(&mut self, reason: &[u8]) {
         self.reason = reason.to_vec();
+    }
+}
+
+impl wire::Io for Fake {
+    fn client(&self) -> u32 {
+        self.client
     }
 }
 
@@ -209,7 +212,7 @@ pub(crate) fn message(cfg: &Config, kind: Kind, stamp: Stamp) -> Vec<u8> {
 pub(crate) fn accept(request: &[u8], fields: &str) -> Vec<u8> {
     let request = std::str::from_utf8(request).unwrap();
     let key = request.split("Sec-WebSocket-Key: ").nth(1).unwrap().split("\r\n").next().unwrap();
-    let accept = wire::ws::upgrade::accept_of(key.as_bytes());
+    let accept = codec::ws::upgrade::accept_of(key.as_bytes());
     let accept = std::str::from_utf8(&accept).unwrap();
     let answer = format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\

@@ -1,6 +1,7 @@
 //! A client over plain requests, with streams that the test plays the server of.
 
-use wire::{Client, Config, DialectId, Event, Failure, Io, Kind, Settings, StreamId};
+use codec::StreamId;
+use wire::{Client, Config, DialectId, Event, Failure, Io, Kind, Settings};
 
 use super::{options, stamp};
 
@@ -14,7 +15,7 @@ pub(crate) struct Streams {
     pub(crate) seed: u64,
 }
 
-impl Io for Streams {
+impl codec::Io for Streams {
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         &mut self.out[usize::from(stream)]
     }
@@ -36,6 +37,8 @@ impl Io for Streams {
         self.reason = reason.to_vec();
     }
 }
+
+impl Io for Streams {}
 
 /// A client and its streams.
 pub(crate) struct User {

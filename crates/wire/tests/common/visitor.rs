@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use codec::StreamId;
 use wire::app_file::{AppFile, Exchange, Keep, LoginRequest, Say};
 use wire::template::{Purpose, Quoting, Table, Template};
-use wire::{Client, Config, DialectId, DialectOptions, Event, Failure, Io, Options, People, StreamId};
+use wire::{Client, Config, DialectId, DialectOptions, Event, Failure, Io, Options, People};
 
 use super::options;
 
@@ -15,7 +16,7 @@ pub(crate) struct Line {
     pub(crate) opened: Vec<StreamId>,
 }
 
-impl Io for Line {
+impl codec::Io for Line {
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         &mut self.out[usize::from(stream)]
     }
@@ -30,6 +31,8 @@ impl Io for Line {
 
     fn close_stream(&mut self, _: StreamId) {}
 }
+
+impl Io for Line {}
 
 /// One client, and all that happened to it.
 pub(crate) struct Visitor {

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use codec::StreamId;
 use wire::Answer;
 use wire::session::{HELD, REQUEST};
-use wire::{Failure, Io, Room, Server, ServerConfig, ServerEvent, Session, StreamId};
+use wire::{Failure, Io, Room, Server, ServerConfig, ServerEvent, Session};
 
 /// The world.
 #[derive(Default)]
@@ -47,7 +48,7 @@ struct Output {
     is_late: bool,
 }
 
-impl Io for Output {
+impl codec::Io for Output {
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         &mut self.streams[usize::from(stream)]
     }
@@ -64,7 +65,9 @@ impl Io for Output {
     fn close_stream(&mut self, stream: StreamId) {
         self.closed[usize::from(stream)] = true;
     }
+}
 
+impl Io for Output {
     fn was_earlier(&mut self, _: StreamId) -> bool {
         self.is_late
     }

@@ -205,7 +205,7 @@ impl Service {
         let is_servers = matches!(self, Service::SocketIo(version) if version != Some(3));
         let handshake = first.strip_prefix(b"0").filter(|_| is_servers)?;
         let mut ms = None;
-        wire::json::object(handshake, |name, value| {
+        codec::json::object(handshake, |name, value| {
             if name == b"pingInterval" {
                 ms = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse().ok());
             }

@@ -1,7 +1,7 @@
 //! Copies of broadcasts.
 
+use codec::Stamp;
 use stats::{Count, Timed};
-use wire::Stamp;
 
 use super::Booking;
 use crate::books::absences::Due;

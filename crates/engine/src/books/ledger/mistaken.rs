@@ -1,7 +1,8 @@
 //! Messages of ours that rules of the app's file took for something else: which of them the books lack.
 
+use codec::Stamp;
 use load::Workload;
-use wire::{Rule, Stamp};
+use wire::Rule;
 
 use super::Ledger;
 use crate::books::absences::Due;

@@ -1,6 +1,6 @@
 //! Messages without an answer: awaited, given up and charged.
 
-use wire::Stamp;
+use codec::Stamp;
 
 use super::Ledger;
 use crate::books::record::Record;

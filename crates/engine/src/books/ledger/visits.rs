@@ -1,8 +1,9 @@
 //! Visits: visitors ask to be let in, are let in or not, and leave.
 
+use codec::Stamp;
 use load::Segment;
 use stats::{Count, Timed, error_kind};
-use wire::{RoomChange, Stamp};
+use wire::RoomChange;
 
 use super::Ledger;
 use super::attendance::note;

@@ -1,7 +1,8 @@
 //! A client sends its messages, or another's.
 
+use codec::Stamp;
 use load::Workload;
-use wire::{Sending, Stamp};
+use wire::Sending;
 
 use super::{LoadClient, Unsent};
 use crate::books::{self, Cause, Ledger};

@@ -1,7 +1,8 @@
 //! Checks of a message with a sound stamp.
 
+use codec::Stamp;
+
 use crate::people::one_of;
-use crate::stamp::Stamp;
 use crate::template::{Piece, Template};
 
 /// How messages end, and which wall clock they show.

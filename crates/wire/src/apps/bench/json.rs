@@ -13,14 +13,14 @@
 
 use std::sync::LazyLock;
 
+use codec::json::members;
+use codec::json::scan::Scan;
+use codec::stamp::{self, padding};
 use memchr::memmem::{self, Finder};
 
 use super::json_words::{BEFORE_PADDING, BEFORE_STAMP, BEFORE_TIME_BROADCAST, END, TIME_DIGITS_MAX};
 use crate::event::{Kind, Role};
-use crate::json::members;
-use crate::json::scan::Scan;
 use crate::options::{BadOption, Options};
-use crate::stamp::{self, padding};
 
 /// The text before a data row, and behind it.
 const BEFORE_ROW: &[u8] = br#"","data":"#;

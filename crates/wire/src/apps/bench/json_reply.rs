@@ -6,13 +6,14 @@
 //! bytes: these are JSON to their end, with the same type, time, stamp and padding by their keys, wherever
 //! those stand. Only a row of data may look different there: its stamp is sound, and that has to do.
 
+use codec::stamp::TEXT_BYTES;
+use codec::{Stamp, json};
+
 use super::Expected;
 use super::json_words::{
     BEFORE_PADDING, BEFORE_STAMP, BEFORE_TIME_BROADCAST, BEFORE_TIME_ECHO, END, TIME_DIGITS_MAX,
 };
 use crate::event::Role;
-use crate::json;
-use crate::stamp::{Stamp, TEXT_BYTES};
 
 /// Beginnings of a copy, an echo and a result that came back as bytes.
 const STARTS: [(&[u8], Role); 3] = [

@@ -14,6 +14,9 @@ mod raw;
 
 use std::sync::OnceLock;
 
+use codec::stamp::{self, padding};
+use codec::ws::MessageType;
+use codec::{Found, Stamp};
 pub(crate) use expected::Expected;
 use json::{Escaped, Plain, is_padding_sound};
 use json_words::{BEFORE_STAMP, BEFORE_TIME};
@@ -22,9 +25,7 @@ use crate::carried::{AppMessage, Arrival, MessageHint, Shape, Spelling};
 use crate::event::{Event, Kind, Role};
 use crate::facts::Form;
 use crate::options::{BadOption, Options};
-use crate::stamp::{self, Found, Stamp, padding};
 use crate::template::{Piece, Template};
-use crate::ws::MessageType;
 
 /// The benchmark's messages.
 #[derive(Clone, Debug)]
@@ -133,7 +134,7 @@ impl Bench {
     fn escaped(&self) -> &[u8] {
         self.escaped.get_or_init(|| {
             let mut escaped = Vec::new();
-            crate::json::escape(&mut escaped, self.ending());
+            codec::json::escape(&mut escaped, self.ending());
             escaped
         })
     }

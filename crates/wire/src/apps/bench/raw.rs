@@ -2,10 +2,12 @@
 //!
 //! A message is the stamp and then padding, 33 bytes of binary unless told otherwise.
 
+use codec::Stamp;
+use codec::stamp::{self, padding};
+
 use super::Expected;
 use crate::event::Role;
 use crate::options::{BadOption, Options};
-use crate::stamp::{self, Stamp, padding};
 
 /// The size of wsdemo's messages.
 const DEFAULT_BYTES: u32 = 33;

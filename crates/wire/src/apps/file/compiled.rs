@@ -4,6 +4,9 @@ mod judging;
 
 use std::sync::Arc;
 
+use codec::Stamp;
+use codec::ws::MessageType;
+
 use super::keeps::Keeps;
 use super::matcher::{BadCondition, Matcher};
 use super::pointer::Pointer;
@@ -19,9 +22,7 @@ use crate::carried::{AppMessage, MessageTemplate, Opened};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
 use crate::people::Mix;
-use crate::stamp::Stamp;
 use crate::template::Values;
-use crate::ws::MessageType;
 
 /// An [`AppFile`], with the protocol's envelopes around its messages.
 #[derive(Debug)]

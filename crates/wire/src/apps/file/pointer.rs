@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use codec::json;
+use codec::json::scan::Scan;
+
 use crate::app_file::JsonScalar;
-use crate::json;
-use crate::json::scan::Scan;
 
 /// The most keys in a pointer.
 pub const POINTER_DEPTH_MAX: usize = 16;

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use codec::Stamp;
+
 use crate::event::{Direction, Kind};
 use crate::pending::Pending;
-use crate::stamp::Stamp;
 use crate::template::{Values, uuid};
 
 /// The step of a client that has come through its opening.

@@ -7,6 +7,10 @@
 //! usable --visits a room--> subscribes, is confirmed or rejected, and unsubscribes, which nothing confirms
 //! ```
 
+use codec::json::{array, decimal, members, string, unescape};
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+use codec::{Found, stamp};
 use memchr::memmem;
 
 use super::parts::Parts;
@@ -16,13 +20,9 @@ use crate::contract::{ClientProtocol, RoomProtocol};
 use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{array, decimal, members, string, unescape};
 use crate::link::Link;
 use crate::resumption::Resumption;
-use crate::stamp::{self, Found};
 use crate::template::{Filling, Mark, PersonData as _};
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
 
 /// The answer to a ping.
 const PONG: &[u8] = br#"{"command":"pong"}"#;

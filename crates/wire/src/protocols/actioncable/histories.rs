@@ -3,9 +3,9 @@
 //! As with AnyCable, what a client has missed comes whole or not at all: of a stream that has forgotten some
 //! of it, a history is rejected.
 
+use codec::json::{self, decimal, members, string};
+
 use crate::history::{History, Message};
-use crate::io;
-use crate::json::{self, decimal, members, string};
 use crate::room::Room;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -79,12 +79,12 @@ pub(super) fn keep(history: &History, room: Room, now_ns: u64, text: &[&[u8]]) -
     history.add(room, now_ns, |number| {
         let (stream, epoch, number) = (stream_of(room), history.epoch(), number.to_string());
         let mut placed = Vec::new();
-        io::extend(&mut placed, text);
+        codec::io::extend(&mut placed, text);
         placed.pop();
         let [stream, number] = [stream.as_bytes(), number.as_bytes()];
         let place: [&[u8]; 7] =
             [br#","stream_id":""#, stream, br#"","epoch":""#, &epoch, br#"","offset":"#, number, b"}"];
-        io::extend(&mut placed, &place);
+        codec::io::extend(&mut placed, &place);
         vec![placed]
     })
 }

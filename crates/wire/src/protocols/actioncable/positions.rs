@@ -6,9 +6,9 @@
 //! that; of streams from which nothing has come yet, it is sent the messages since the server was last known
 //! to be there.
 
+use codec::json::{self, decimal, members, string};
+
 use super::parts::Parts;
-use crate::io;
-use crate::json::{self, decimal, members, string};
 use crate::resumption::{Position, Resumption};
 use crate::template::{Filling, Template};
 
@@ -91,7 +91,7 @@ pub(super) fn write_asking(
     identifier: &Template,
     known: &Resumption,
 ) {
-    io::extend(out, &[br#"{"command":""#, command.as_bytes(), br#"","identifier":""#]);
+    codec::io::extend(out, &[br#"{"command":""#, command.as_bytes(), br#"","identifier":""#]);
     identifier.write(out, filling, 0);
     out.extend_from_slice(br#"","history":{"since":"#);
     json::extend_decimal(out, known.alive_s);
@@ -99,7 +99,7 @@ pub(super) fn write_asking(
     let own = known.positions.iter().filter(|position| position.subscription == subscription);
     for (at, Position { stream, epoch, offset, .. }) in own.enumerate() {
         let comma: &[u8] = if at > 0 { b"," } else { b"" };
-        io::extend(out, &[comma, b"\"", stream, br#"":{"epoch":""#, epoch, br#"","offset":"#]);
+        codec::io::extend(out, &[comma, b"\"", stream, br#"":{"epoch":""#, epoch, br#"","offset":"#]);
         json::extend_decimal(out, *offset);
         out.push(b'}');
     }

@@ -7,6 +7,11 @@
 //! twice. Where nothing is kept, a subscription that asks for a history is told that it missed nothing,
 //! unless it says how far it had come.
 
+use codec::http::query;
+use codec::http::request::Request;
+use codec::json;
+use codec::ws::MessageType;
+
 use super::facts::{CHANNEL, EXTENDED, PING_INTERVAL, PONG_TIMEOUT};
 use super::histories::{self, HistoryRequest};
 use crate::absent::NoSession;
@@ -15,15 +20,11 @@ use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::history::History;
-use crate::http::query;
-use crate::http::request::Request;
 use crate::io::Io;
-use crate::json;
 use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::MessageType;
 
 /// Subscriptions of one connection; further ones are rejected.
 const SUBSCRIPTIONS_MAX: usize = 256;

@@ -7,6 +7,10 @@
 
 use std::sync::LazyLock;
 
+use codec::json::members;
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+use codec::{Found, stamp};
 use memchr::memmem::Finder;
 
 use super::message::{Packet, pong};
@@ -15,14 +19,10 @@ use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, Protoc
 use crate::contract::ClientProtocol;
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
-use crate::io::{self, Io};
-use crate::json::members;
+use crate::io::Io;
 use crate::link::Link;
 use crate::pending;
-use crate::stamp::{self, Found};
 use crate::template::Filling;
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
 
 /// The number of the first operation that is a message.
 const FIRST_NUMBER: u64 = 2;
@@ -133,7 +133,7 @@ impl Client {
             b"complete" if id == SUBSCRIPTION_ID => rejected(Rejection::ChannelClosed),
             b"complete" | b"pong" => None,
             b"ping" => {
-                link.sender.message(link.io, MessageType::Text, |out| io::extend(out, &pong(payload)));
+                link.sender.message(link.io, MessageType::Text, |out| codec::io::extend(out, &pong(payload)));
                 None
             }
             _ => Some(foreign),

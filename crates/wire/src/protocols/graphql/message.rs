@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{members, object, plain, string};
+use codec::json::{members, object, plain, string};
 
 /// A message taken apart; what it lacks is empty.
 pub(super) struct Packet<'a> {

@@ -21,6 +21,7 @@ mod parts;
 mod server;
 
 use client::Client;
+use codec::json;
 use facts::FACTS;
 use parts::{Parts, operation};
 use server::Server;
@@ -30,7 +31,6 @@ use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
-use crate::json;
 use crate::options::{BadOption, Options};
 use crate::template::{Piece, Template};
 

@@ -5,6 +5,11 @@
 //! Each subscriber has an id of its own, so what is broadcast is the payload, and each connection puts its
 //! own words around it.
 
+use codec::http::request::Request;
+use codec::json::{self, members, plain, string};
+use codec::ws::MessageType;
+use codec::ws::frame::{self, Opcode};
+
 use super::document::only_field;
 use super::message::{Packet, pong, result};
 use crate::absent::NoSession;
@@ -12,15 +17,11 @@ use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::request::Request;
-use crate::io::{self, Io};
-use crate::json::{self, members, plain, string};
+use crate::io::Io;
 use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::MessageType;
-use crate::ws::frame::{self, Opcode};
 
 /// Subscriptions of one connection, and those among them to one room: each is sent a copy of what the room is
 /// told, at once.
@@ -116,7 +117,9 @@ impl ServerProtocol for Server {
 
     fn put_copy(&self, room: Room, payload: &[u8], out: &mut Vec<u8>) {
         for Subscription { written_id, .. } in self.subscriptions.iter().filter(|own| own.room == room) {
-            frame::put(out, Opcode::Text, |out| io::extend(out, &result(written_id, b"messages", payload)));
+            frame::put(out, Opcode::Text, |out| {
+                codec::io::extend(out, &result(written_id, b"messages", payload))
+            });
         }
     }
 

@@ -9,6 +9,7 @@ mod parts;
 mod requests;
 mod streams;
 
+use codec::http::request::Request;
 use facts::FACTS;
 use parts::Parts;
 use requests::Requests;
@@ -21,7 +22,6 @@ use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::event::Kind;
 use crate::facts::Facts;
-use crate::http::request::Request;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::server_config::ServerConfig;

@@ -15,6 +15,10 @@
 
 use std::collections::VecDeque;
 
+use codec::http::is_timeout_notice;
+use codec::http::response::{ResponseEvent, Responses};
+use codec::{Error, Stamp, StreamId};
+
 use super::parts::Parts;
 use crate::absent::NoClient;
 use crate::asking::{Answer, BodyKind, Pieces, REQUESTS_MAX};
@@ -22,11 +26,8 @@ use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::http::is_timeout_notice;
-use crate::http::response::{ResponseEvent, Responses};
-use crate::io::{Io, RequestOutcome, Sending, StreamId};
+use crate::io::{Io, RequestOutcome, Sending};
 use crate::link::HttpLink;
-use crate::stamp::Stamp;
 use crate::template::{Filling, Mark, PersonData};
 
 const STREAM: StreamId = 0;
@@ -234,7 +235,7 @@ impl Requests {
         match self.under_way {
             0 if input.is_empty() => Ok(None),
             // It was not asked for.
-            0 => Err(Failure::unasked(self.has_answered)),
+            0 => Err(Failure::Codec(Error::unasked(self.has_answered))),
             _ => {
                 let (before, is_head) = (input.len(), link.parts.http.method == "HEAD");
                 let limits = &link.common.options().limits;
@@ -252,7 +253,7 @@ impl Requests {
                     Ok(())
                 });
                 self.answer.add_wire_bytes(before - input.len());
-                got
+                Ok(got?)
             }
         }
     }
@@ -307,9 +308,11 @@ impl HttpClientProtocol for Requests {
                 self.handle_gone(link);
             }
             // A connection that never gave an answer: the next would hardly do better, and so on forever.
-            Ok(false) if self.under_way > 0 && !self.has_answered => return Err(Failure::EofBeforeAnswer),
+            Ok(false) if self.under_way > 0 && !self.has_answered => {
+                return Err(Failure::Codec(Error::EofBeforeAnswer));
+            }
             Ok(false) => self.handle_cut_off(link),
-            Err(failure) => return self.handle_broken(link, failure, on),
+            Err(error) => return self.handle_broken(link, error.into(), on),
         }
         Ok(())
     }

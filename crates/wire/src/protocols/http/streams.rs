@@ -5,11 +5,12 @@
 
 use std::convert::Infallible;
 
+use codec::event_stream::MEDIA_TYPE;
+use codec::http::answer::{AnswerHead, TEXT, cors};
+use codec::http::request::Request;
+
 use crate::asking::{ScriptedAnswer, ScriptedPart, StreamForm};
 use crate::event::OnServerEvent;
-use crate::event_stream::MEDIA_TYPE;
-use crate::http::answer::{AnswerHead, TEXT, cors};
-use crate::http::request::Request;
 use crate::io::Io;
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, HELD, PlainAnswer, Question, REQUEST, ServerSession, SessionHead, SessionLink};

@@ -1,15 +1,16 @@
 //! The request, encoded: the blocks of its head, and its body.
 
+use codec::http2::head;
+use codec::http2::hpack::{Blocks, Field, FieldValue, Indexing};
+
 use crate::asking::{HttpOptions, NO_KEEP_ALIVE, PieceRules, body_template};
-use crate::http2::head;
-use crate::http2::hpack::{Blocks, Field, Indexing};
 use crate::options::{BadOption, Options};
 use crate::template::{CompiledTemplate, Filling, Template};
 
 /// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(super) blocks: Blocks,
+    pub(super) blocks: Blocks<Template>,
     /// The body, where it is the same every time.
     pub(super) body: Vec<u8>,
     /// The body, where each request has another.
@@ -53,11 +54,11 @@ impl Parts {
 }
 
 /// The fields of all requests, pseudo-fields first (RFC 9113 §8.3).
-fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption> {
+fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field<Template>>, BadOption> {
     let [path, query] = options.target()?;
     let literal = |name: &str, value: &str, worth| Field {
         name: name.to_owned(),
-        value: Template::literal(value),
+        value: FieldValue::Literal(value.into()),
         worth,
     };
     let mut all = vec![
@@ -65,7 +66,7 @@ fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption
         literal(":scheme", options.scheme(), Indexing::Entry),
         literal(":authority", &options.host, Indexing::Entry),
         // It may have the client in it: as an entry, it would push out those that all requests share.
-        Field { name: ":path".to_owned(), value: path.then(&query), worth: Indexing::Nothing },
+        Field { name: ":path".to_owned(), value: field_value(path.then(&query)), worth: Indexing::Nothing },
     ];
     for (name, value) in options.fields()? {
         // As HTTP/2 has them (RFC 9113 §8.2.1), however the user writes them.
@@ -75,11 +76,18 @@ fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption
         }
         // Never in a table, not even in a proxy's (RFC 7541 §7.1.3).
         let worth = if secret::is_secret(&name) { Indexing::Secret } else { Indexing::Entry };
-        all.push(Field { name, value, worth });
+        all.push(Field { name, value: field_value(value), worth });
     }
     // Frames tell the length of a body that each request has another of.
     if let Some(body) = http.body.as_ref().filter(|_| !http.is_template) {
         all.push(literal("content-length", &body.len().to_string(), Indexing::Nothing));
     }
     Ok(all)
+}
+
+fn field_value(template: Template) -> FieldValue<Template> {
+    match template.as_literal() {
+        Some(text) => FieldValue::Literal(text.into()),
+        None => FieldValue::Filled(template),
+    }
 }

@@ -16,22 +16,23 @@
 
 use std::collections::VecDeque;
 
+use codec::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE};
+use codec::http2::frame::{self, Frame, FrameReader};
+use codec::http2::head::{self, AnswerHeads};
+use codec::http2::hpack::TableMode;
+use codec::http2::past::PastStreams;
+use codec::{Error, ErrorCode, Http2Reason, Stamp, StreamId};
+
 use super::parts::Parts;
 use super::streams::{Part, Stream, Streams, UnansweredRequest};
 use crate::absent::NoClient;
-use crate::asking::REQUESTS_MAX;
+use crate::asking::{BodyKind, REQUESTS_MAX};
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
-use crate::failure::{ErrorCode, Failure, Http2Reason};
-use crate::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE, bad};
-use crate::http2::frame::{self, Frame, FrameReader};
-use crate::http2::head::{self, AnswerHeads};
-use crate::http2::hpack::TableMode;
-use crate::http2::past::PastStreams;
-use crate::io::{Io, RequestOutcome, Sending, StreamId};
+use crate::failure::Failure;
+use crate::io::{Io, RequestOutcome, Sending};
 use crate::link::HttpLink;
-use crate::stamp::Stamp;
 use crate::template::Filling;
 
 /// The byte stream of the connection.
@@ -47,7 +48,7 @@ pub(crate) struct Requests {
     has_answered: bool,
     frames: FrameReader,
     connection: Connection,
-    heads: AnswerHeads,
+    heads: AnswerHeads<BodyKind>,
     tabling: TableMode,
     streams: Streams,
     past: PastStreams,
@@ -144,7 +145,9 @@ impl Requests {
         let tabling = self.tabling;
         // The first request fills the server's table, and all others refer to it.
         self.tabling = tabling.next();
-        let write = |out: &mut Vec<u8>| parts.blocks.write(tabling, &filling, out);
+        let write = |out: &mut Vec<u8>| {
+            parts.blocks.write(tabling, out, |value, out| value.write(out, &filling, 0));
+        };
         connection::put_head(stream.id, stream.body_left(&parts.body).is_empty(), write, out);
         stream.write_body(&parts.body, &mut self.connection, out);
         // There are no more numbers for streams (RFC 9113 §5.1.1): others need another connection.
@@ -195,7 +198,7 @@ impl Requests {
             ConnectionEvent::Room { stream, more } => {
                 if let Some(at) = self.find(stream)? {
                     let stream = self.streams.get_mut(at);
-                    stream.sending.grow(more).map_err(bad)?;
+                    stream.sending.grow(more)?;
                     stream.write_body(&link.parts.body, &mut self.connection, link.io.out(STREAM));
                 }
                 Ok(())
@@ -208,7 +211,7 @@ impl Requests {
     fn find(&self, stream: u32) -> Result<Option<usize>, Failure> {
         let at = self.streams.find(stream);
         if at.is_none() && !self.streams.has_opened(stream) {
-            return Err(bad(Http2Reason::Frame));
+            return Err(Http2Reason::Frame.into());
         }
         Ok(at)
     }
@@ -216,7 +219,7 @@ impl Requests {
     /// Judges a part of an answer on a stream that is not open.
     fn judge_late(&self, stream: u32) -> Result<(), Failure> {
         self.find(stream)?;
-        self.past.judge(stream).map_err(bad)
+        self.past.judge(stream).map_err(Failure::from)
     }
 
     fn handle_settings<I: Io>(
@@ -226,7 +229,7 @@ impl Requests {
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         for stream in self.streams.iter_mut() {
-            stream.sending.grow(more).map_err(bad)?;
+            stream.sending.grow(more)?;
         }
         let first = link.parts.blocks.first(self.connection.settings.table_bytes);
         if self.state == State::Greeting {
@@ -264,7 +267,7 @@ impl Requests {
         let part = if stream.has_head() {
             stream.handle_trailer(http, head::judge_trailer(decoder, block, limits)?, ends)
         } else {
-            let part = match self.heads.judge(decoder, block, limits)? {
+            let part = match self.heads.judge(decoder, block, limits, &mut BodyKind::handle_field)? {
                 Some(head) => stream.handle_head(http, head, ends),
                 None => Err(Http2Reason::Field),
             };
@@ -274,7 +277,7 @@ impl Requests {
             }
             part
         };
-        self.handle_part(link, at, part.map_err(bad), on);
+        self.handle_part(link, at, part.map_err(Failure::from), on);
         Ok(())
     }
 
@@ -290,8 +293,8 @@ impl Requests {
         let Some(at) = self.streams.find(id) else { return self.judge_late(id) };
         let stream = self.streams.get_mut(at);
         stream.answer.add_wire_bytes(taken + frame::HEADER_BYTES);
-        let more = stream.receiving.take(taken).map_err(bad)?;
-        let mut part = stream.handle_data(&link.parts.http, data, ends).map_err(bad);
+        let more = stream.receiving.take(taken)?;
+        let mut part = stream.handle_data(&link.parts.http, data, ends).map_err(Failure::from);
         if let (Some(pieces), Some(rules)) = (&mut stream.pieces, &link.parts.pieces) {
             let limits = &link.common.options().limits;
             part = pieces.handle_data(rules, limits, link.now_ns, data, on).and(part);
@@ -442,7 +445,7 @@ impl HttpClientProtocol for Requests {
                     break;
                 }
                 Ok(Some(frame)) => self.handle_frame(link, frame, on),
-                Err(failure) => Err(failure),
+                Err(error) => Err(error.into()),
             };
             if let Err(failure) = frame {
                 return self.handle_broken(link, failure, on);
@@ -461,7 +464,7 @@ impl HttpClientProtocol for Requests {
         let owes = self.state == State::Greeting || !self.streams.is_empty() || self.lacks_streams();
         // A connection that never gave an answer: the next would hardly do better.
         if owes && !self.has_answered {
-            return Err(Failure::EofBeforeAnswer);
+            return Err(Failure::Codec(Error::EofBeforeAnswer));
         }
         self.handle_cut_off(link);
         Ok(())

@@ -7,14 +7,14 @@
 
 use std::collections::VecDeque;
 
-use crate::asking::{Answer, HttpOptions, PieceRules, Pieces};
+use codec::http2::connection::{CLIENT_WINDOW, Connection};
+use codec::http2::credit::{Receiving, Sending};
+use codec::http2::frame::{self, flag, kind};
+use codec::http2::head::AnswerHead;
+use codec::{Http2Reason, Stamp};
+
+use crate::asking::{Answer, BodyKind, HttpOptions, PieceRules, Pieces};
 use crate::carried::ProtocolHandler;
-use crate::failure::Http2Reason;
-use crate::http2::connection::{CLIENT_WINDOW, Connection};
-use crate::http2::credit::{Receiving, Sending};
-use crate::http2::frame::{self, flag, kind};
-use crate::http2::head::AnswerHead;
-use crate::stamp::Stamp;
 
 /// The first stream of a client, and how far apart they are (§5.1.1).
 const FIRST: u32 = 1;
@@ -35,7 +35,7 @@ pub(super) struct Stream {
     pub(super) request: UnansweredRequest,
     pub(super) answer: Answer,
     /// The head of the final answer.
-    head: Option<AnswerHead>,
+    head: Option<AnswerHead<BodyKind>>,
     /// The pieces of the answer, where it comes in pieces: room that others need not have.
     pub(super) pieces: Option<Box<Pieces>>,
     /// Bytes of its body that are in.
@@ -95,7 +95,7 @@ impl Stream {
         on: &mut impl ProtocolHandler,
     ) -> bool {
         let head = self.head.filter(|head| http.is_expected(head.status));
-        if let Some(AnswerHead { body_kind, .. }) = head {
+        if let Some(AnswerHead { kept: body_kind, .. }) = head {
             self.pieces.insert(Box::default()).begin(rules, body_kind, self.request.stamp, on);
         }
         head.is_some()
@@ -105,7 +105,7 @@ impl Stream {
     pub(super) fn handle_head(
         &mut self,
         http: &HttpOptions,
-        head: AnswerHead,
+        head: AnswerHead<BodyKind>,
         ends: bool,
     ) -> Result<Part, Http2Reason> {
         match head.status {

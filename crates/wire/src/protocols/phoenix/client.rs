@@ -9,6 +9,10 @@
 
 use std::sync::LazyLock;
 
+use codec::json::{decimal, items, members, string, unescape};
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+use codec::{Found, stamp};
 use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
@@ -20,13 +24,9 @@ use crate::contract::{ClientProtocol, RoomProtocol};
 use crate::event::{Direction, Event, Kind, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{decimal, items, members, string, unescape};
 use crate::link::Link;
 use crate::pending::{self, Pending};
-use crate::stamp::{self, Found};
 use crate::template::{Filling, Mark};
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
 
 /// The time between two heartbeats, the same as that of phoenix.js. Phoenix gives up a client that is silent
 /// for twice this time.

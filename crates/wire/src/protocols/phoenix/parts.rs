@@ -1,15 +1,15 @@
 //! Parts encoded once, and shared by both roles: the version, and the numbers of a client's own messages.
 
+use codec::http::query;
+use codec::ws::MessageType;
 use secret::Secret;
 
 use super::binary;
 use super::facts::{BINARY, JOIN_PARAMS, TOPIC, TOPIC_NAME, VERSION, VSN};
 use crate::app_file::{JOINS_MAX, Join};
 use crate::carried::{AppMessage, MessageTemplate};
-use crate::http::query;
 use crate::options::{BadOption, Options};
 use crate::template::{Piece, Quoting, Template};
-use crate::ws::MessageType;
 
 /// The length of a topic is one byte of a binary message.
 const TOPIC_BYTES_MAX: usize = u8::MAX as usize;
@@ -104,7 +104,7 @@ pub(super) fn complete(options: &mut Options) -> Result<(), BadOption> {
         return Err(BadOption::of(&BINARY, "version 2.0.0, which alone has binary messages"));
     }
     if Version::in_path(options.path.reveal()).is_none() {
-        query::add(&mut options.path, "vsn", &vsn);
+        options.path = query::with(options.path.reveal(), "vsn", &vsn).into();
     }
     Ok(())
 }

@@ -7,6 +7,11 @@
 //! A client that joins with a `presence` is announced by it to those in the topic, as Phoenix.Presence does
 //! it: `presence_diff`.
 
+use codec::http::request::Request;
+use codec::json::{self, items, members, string};
+use codec::ws::MessageType;
+use codec::ws::frame::{self, Opcode};
+
 use super::binary::{self, Push, STRING_BYTES_MAX};
 use super::facts::TIMEOUT;
 use super::parts::Version;
@@ -15,15 +20,11 @@ use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::request::Request;
 use crate::io::Io;
-use crate::json::{self, items, members, string};
 use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::MessageType;
-use crate::ws::frame::{self, Opcode};
 
 /// Topics that one connection may have joined.
 const TOPICS_MAX: usize = 256;

@@ -1,5 +1,8 @@
 //! The client's side: no state.
 
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+use codec::{msgpack, varint};
 use memchr::memmem::Finder;
 
 use super::parts::{Parts, Reading};
@@ -10,11 +13,7 @@ use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
-use crate::msgpack;
 use crate::template::Filling;
-use crate::varint;
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
 
 #[derive(Debug)]
 pub(crate) struct Client;

@@ -12,21 +12,23 @@
 //! The room of its path is one that a connection has joined before it says anything, and that it does not
 //! leave.
 
+use codec::http::query;
+use codec::http::request::Request;
+use codec::ws::frame::{self, BODY};
+use codec::ws::{End, MessageType};
+
 use crate::absent::NoSession;
 use crate::apps::bench::{binary, json};
 use crate::contract::ServerProtocol;
 use crate::dialect_id::{DialectId, GROUP};
 use crate::event::{Kind, OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::query;
-use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
 use crate::publication::{self, Publication};
+use crate::room;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::ws::frame::{self, BODY};
-use crate::ws::{End, MessageType};
 
 /// Rooms that one connection may have joined.
 const JOINED_MAX: usize = 256;
@@ -60,7 +62,7 @@ impl ServerProtocol for Server {
     type Session = NoSession;
 
     fn open(_cfg: &ServerConfig, request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Server, u16> {
-        let named = query::param(request.target, query::ROOM).map(room_named);
+        let named = query::param(request.target, room::PARAM).map(room_named);
         Ok(Server { topic: named.unwrap_or(Room::of_all(GROUP)).topic, joined: None })
     }
 

@@ -16,6 +16,11 @@
 
 use std::sync::Arc;
 
+use codec::http::query;
+use codec::json;
+use codec::json::scan::Scan;
+use codec::ws::frame::{self, Opcode};
+
 use super::packet::{self, Kind, MAIN, Packet};
 use super::payload;
 use super::places::{Move, Places};
@@ -26,12 +31,8 @@ use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::history::History;
-use crate::http::query;
-use crate::io;
-use crate::json;
-use crate::json::scan::Scan;
+use crate::room;
 use crate::room::Room;
-use crate::ws::frame::{self, Opcode};
 
 /// The namespaces that there are.
 const NAMESPACES: [&[u8]; 2] = [MAIN, b"/custom"];
@@ -435,7 +436,7 @@ impl Reply<'_> {
     fn frames(&self, version: Version, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 16);
         let mut frame = |opcode, before: &[u8], payload: &[u8]| {
-            frame::put(&mut out, opcode, |out| io::extend(out, &[before, payload]));
+            frame::put(&mut out, opcode, |out| codec::io::extend(out, &[before, payload]));
         };
         frame(Opcode::Text, b"", text);
         let before = version.before_attachment();
@@ -487,7 +488,7 @@ fn hash(name: &[u8]) -> u64 {
 
 /// The hash of the room in a session's URL, as `?room=NAME`; 0 if there is none.
 pub(crate) fn room_at(target: &str) -> u64 {
-    query::param(target, query::ROOM).map_or(0, |name| hash(name.as_bytes()))
+    query::param(target, room::PARAM).map_or(0, |name| hash(name.as_bytes()))
 }
 
 /// The room of those with a WebSocket: one for each way in which attachments are sent.

@@ -10,14 +10,15 @@
 
 use std::collections::VecDeque;
 
+use codec::http::answer::AnswerHead;
+use codec::ws::MessageType;
+
 use super::app::PacketOutput;
 use super::request::{Request, UPGRADE_TIMEOUT_NS, Verb};
 use super::service::Service;
 use super::version::Version;
 use crate::failure::Failure;
-use crate::http::answer::AnswerHead;
 use crate::session::SessionHead;
-use crate::ws::MessageType;
 
 /// Messages that may wait.
 const WAITING_MAX: usize = 64;

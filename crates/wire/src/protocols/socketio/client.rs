@@ -1,5 +1,9 @@
 //! The client's side over a WebSocket: a packet is a message.
 
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+use codec::ws::sender::Sender;
+
 use super::packed;
 use super::parts::Parts;
 use super::talk::{self, Phase, Said, Talk, TextPacket};
@@ -10,9 +14,6 @@ use crate::io::Io;
 use crate::link::Link;
 use crate::resumption::Resumption;
 use crate::template::Filling;
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
-use crate::ws::sender::Sender;
 
 /// One connection's side.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The server's complaints about requests.
 
-use crate::http::answer::AnswerHead;
+use codec::http::answer::AnswerHead;
 
 /// The fault of a request, as engine.io numbers it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! The first packet of an Engine.IO session, both ways.
 
+use codec::json;
+
 use super::heartbeat::Pace;
 use super::version::Version;
 use crate::failure::Failure;
-use crate::json;
 
 /// The server's handshake of a new session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,9 +6,10 @@
 //! listening: resting --a ping, answered with a pong--> resting; --none for interval + timeout--> dead
 //! ```
 
+use codec::ws::End;
+
 use super::version::Version;
 use crate::failure::Failure;
-use crate::ws::End;
 
 const NS_PER_MS: u64 = 1_000_000;
 

@@ -47,6 +47,7 @@ mod transport;
 mod version;
 
 use client::Client;
+use codec::http::request::Request as HttpRequest;
 use facts::{BINARY, FACTS};
 use parts::Parts;
 use request::Request;
@@ -58,7 +59,6 @@ use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
-use crate::http::request::Request as HttpRequest;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::server_config::ServerConfig;

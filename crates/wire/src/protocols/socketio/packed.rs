@@ -5,9 +5,9 @@
 //! 42/ns,7["echo",P]    {"type":2,"nsp":"/ns","id":7,"data":["echo",P]}
 //! ```
 
+use codec::{json, msgpack};
+
 use super::packet::{MAIN, Packet};
-use crate::json;
-use crate::msgpack;
 
 /// Engine.IO's type of the messages that are packets.
 const MESSAGE: u8 = b'4';

@@ -9,8 +9,9 @@
 
 use std::borrow::Cow;
 
+use codec::json::{self, plain};
+
 use crate::failure::Failure;
-use crate::json::{self, plain};
 
 /// The namespace that needs no name.
 pub(crate) const MAIN: &[u8] = b"/";

@@ -1,18 +1,18 @@
 //! Parts encoded once, and the choices in a request's query.
 
+use codec::http::query;
+use codec::ws::MessageType;
+
 use super::facts::{AUTH, BINARY, EIO, MSGPACK, NAMESPACE};
 use super::packet::MAIN;
 use super::transport::Transport;
 use super::version::Version;
 use crate::app_file::{JOINS_MAX, Join};
 use crate::carried::{AppMessage, MessageTemplate};
-use crate::http::query;
-use crate::io;
 use crate::options::{BadOption, Options};
 use crate::resumption::Resumption;
 use crate::settings::Ack;
 use crate::template::{Filling, Piece, Quoting, Template};
-use crate::ws::MessageType;
 
 /// The parts encoded once.
 #[derive(Debug)]
@@ -66,11 +66,11 @@ impl Namespace {
 pub(super) fn complete(options: &mut Options) -> Result<(), BadOption> {
     if query::param(options.path.reveal(), "EIO").is_none() {
         let eio = options.of_dialect.settings.number(EIO.name).unwrap_or(4).to_string();
-        query::add(&mut options.path, "EIO", &eio);
+        options.path = query::with(options.path.reveal(), "EIO", &eio).into();
     }
     let transport = Transport::of(options)?.first();
     if query::param(options.path.reveal(), "transport").is_none() {
-        query::add(&mut options.path, "transport", transport);
+        options.path = query::with(options.path.reveal(), "transport", transport).into();
     }
     Ok(())
 }
@@ -150,11 +150,11 @@ impl Parts {
         let [start, auth] = &self.namespaces[0].connect;
         start.write(out, filling, 0);
         let Resumption { session, offset, .. } = resumption;
-        io::extend(out, &[br#"{"pid":""#, session, br#"","offset":""#, offset, b"\""]);
+        codec::io::extend(out, &[br#"{"pid":""#, session, br#"","offset":""#, offset, b"\""]);
         let auth = auth.filled(filling);
         // The members of the credential stand behind ours, in the same object.
         let members = auth.strip_prefix(b"{").unwrap_or(b"}").trim_ascii_start();
-        io::extend(out, &[if members.starts_with(b"}") { b"" } else { b"," }, members]);
+        codec::io::extend(out, &[if members.starts_with(b"}") { b"" } else { b"," }, members]);
     }
 
     pub(super) fn handle_templates(&mut self, templates: &[&MessageTemplate]) {

@@ -12,7 +12,6 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::version::Version;
 use crate::failure::Failure;
-use crate::io;
 
 /// Between two packets, since version 4: the record separator of ASCII.
 pub(super) const SEPARATOR: u8 = 0x1e;
@@ -33,7 +32,7 @@ pub(crate) fn push(packets: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// Appends a packet of text, in parts, with a separator before it.
 pub(crate) fn push_text(packets: &mut Vec<u8>, parts: &[&[u8]]) {
-    push(packets, |out| io::extend(out, parts));
+    push(packets, |out| codec::io::extend(out, parts));
 }
 
 /// Appends an attachment, with a separator before it.

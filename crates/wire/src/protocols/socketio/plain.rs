@@ -1,5 +1,9 @@
 //! Plain requests, on the server's side: which are allowed, and what is wrong with the others.
 
+use codec::http::answer::{AnswerHead, cors};
+use codec::http::{query, request};
+use codec::ws::upgrade;
+
 use super::app;
 use super::complaint::{
     self, BAD_METHOD, BAD_REQUEST, Complaint, FORBIDDEN, UNKNOWN_SESSION, UNKNOWN_TRANSPORT, UNKNOWN_VERSION,
@@ -9,12 +13,9 @@ use super::request::{Request, Verb};
 use super::service::Service;
 use super::sid;
 use super::version::Version;
-use crate::http::answer::{AnswerHead, cors};
-use crate::http::{query, request};
 use crate::io::Io;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
-use crate::ws::upgrade;
 
 /// Longest name of a session that is looked for.
 const SID_BYTES_MAX: usize = 128;

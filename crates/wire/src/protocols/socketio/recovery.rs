@@ -1,10 +1,11 @@
 //! Connection state recovery (socket.io 4.6), on the server's side: the rooms of a session whose client comes
 //! back, and what was said there meanwhile.
 
+use codec::json;
+
 use super::places::NOWHERE;
 use super::sid::SID_CHARS;
 use crate::history::{History, Message};
-use crate::json;
 use crate::room::Room;
 
 /// The token by which a session is recovered (`pid`).

@@ -1,11 +1,12 @@
 //! Questions of connections to the sessions that they name, and the replies.
 
+use codec::http::answer::AnswerHead;
+use codec::http::date::DateField;
+
 use super::complaint::{self, Complaint, UNKNOWN_SESSION};
 use super::service::Service;
 use super::side::Side;
 use super::version::Version;
-use crate::http::answer::AnswerHead;
-use crate::http::date::DateField;
 use crate::io::Io;
 use crate::session::{Question, REQUEST};
 

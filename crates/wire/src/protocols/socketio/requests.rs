@@ -8,6 +8,10 @@
 //!
 //! One request at a time in either direction, as engine.io-client has it: packets keep their order.
 
+use codec::http::cookies::Cookies;
+use codec::http::{Exchange, ResponseEvent};
+use codec::{Error, Limits, StreamId};
+
 use super::client;
 use super::handshake::Handshake;
 use super::parts::Parts;
@@ -20,10 +24,7 @@ use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
-use crate::http::{Exchange, ResponseEvent};
-use crate::io::{Io, Sending, StreamId};
-use crate::limits::Limits;
+use crate::io::{Io, Sending};
 use crate::link::HttpLink;
 use crate::opening::Socket;
 use crate::request::{Content, Plain};
@@ -94,7 +95,7 @@ impl Client {
 
     /// The failure that an answer other than 200 means.
     fn refusal(&self, status: u16) -> Failure {
-        let failure = Failure::HttpStatus(status);
+        let failure = Failure::Codec(Error::HttpStatus(status));
         if self.sid.is_empty() { failure } else { of_session(failure) }
     }
 
@@ -155,7 +156,7 @@ impl Client {
                     if self.body.len() + bytes.len()
                         > limits.message_bytes_max.max(Limits::default().message_bytes_max) =>
                 {
-                    return Err(Failure::MessageTooLarge);
+                    return Err(Failure::Codec(Error::MessageTooLarge));
                 }
                 ResponseEvent::Data(bytes) => self.body.extend_from_slice(bytes),
                 ResponseEvent::End => self.handle_polled(link, on)?,
@@ -210,8 +211,10 @@ impl Client {
     ) -> Result<(), Failure> {
         let bytes_max = link.common.options().limits.message_bytes_max;
         let text = match unit {
-            Unit::Text(text) if text.len() > bytes_max => return Err(Failure::MessageTooLarge),
-            Unit::Attachment(bytes) if bytes.len() > bytes_max => return Err(Failure::MessageTooLarge),
+            Unit::Text(text) if text.len() > bytes_max => return Err(Failure::Codec(Error::MessageTooLarge)),
+            Unit::Attachment(bytes) if bytes.len() > bytes_max => {
+                return Err(Failure::Codec(Error::MessageTooLarge));
+            }
             Unit::Text(text) => text,
             Unit::Attachment(bytes) => {
                 return self.talk.handle_attachment(&bytes, bytes.len() as u32, on);
@@ -347,7 +350,7 @@ impl HttpClientProtocol for Client {
     ) -> Result<(), Failure> {
         match (stream, &self.takeover) {
             // This is the WebSocket's connection by now, whose upgrade has no answer.
-            (MAIN, Some(_)) => return Err(Failure::EofBeforeAnswer),
+            (MAIN, Some(_)) => return Err(Failure::Codec(Error::EofBeforeAnswer)),
             (SENDING, _) => {
                 // Between two requests a server may close, and what is queued opens another connection.
                 self.sending.handle_eof(link.io)?;
@@ -431,7 +434,7 @@ impl HttpClientProtocol for Client {
 /// taken the upgrade for a plain request.
 fn of_upgrade(failure: Failure) -> Failure {
     match failure {
-        Failure::HttpStatus(status @ (400 | 404)) => Failure::SessionUpgrade(status),
+        Failure::Codec(Error::HttpStatus(status @ (400 | 404))) => Failure::SessionUpgrade(status),
         other => other,
     }
 }
@@ -441,7 +444,7 @@ fn of_upgrade(failure: Failure) -> Failure {
 /// would be.
 fn of_session(failure: Failure) -> Failure {
     match failure {
-        Failure::HttpStatus(400 | 404) => Failure::SessionLost,
+        Failure::Codec(Error::HttpStatus(400 | 404)) => Failure::SessionLost,
         other => other,
     }
 }

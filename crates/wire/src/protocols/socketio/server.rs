@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use codec::Error;
+use codec::http::query;
+use codec::http::request::Request;
+use codec::ws::MessageType;
+use codec::ws::close::NO_CODE;
+use codec::ws::frame::BODY;
+
 use super::app::{self, PacketOutput};
 use super::candidate::Candidate;
 use super::payload::{self, Unit};
@@ -16,17 +23,12 @@ use crate::contract::ServerProtocol;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::history::History;
-use crate::http::query;
-use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
 use crate::publication::Publication;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::SessionHead;
-use crate::ws::MessageType;
-use crate::ws::close::NO_CODE;
-use crate::ws::frame::BODY;
 
 /// One connection's side, in a box: connections of other protocols need no room for it.
 pub(crate) type Server = Box<Connection>;
@@ -87,7 +89,7 @@ impl ServerProtocol for Server {
         let bytes = out.len() - start - BODY;
         if bytes > self.terms.payload_bytes_max {
             out.truncate(start);
-            return Err(Failure::MessageTooLarge);
+            return Err(Failure::Codec(Error::MessageTooLarge));
         }
         // The frame is turned round in the output, without a copy: the way of nearly every message.
         if let Stage::Live(side) = &self.stage

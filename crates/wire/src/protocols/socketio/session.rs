@@ -12,6 +12,8 @@
 
 use std::sync::Arc;
 
+use codec::http::answer::{AnswerHead, TEXT};
+
 use super::app::{self, PacketOutput};
 use super::complaint::{self, BAD_REQUEST, UNKNOWN_SESSION};
 use super::payload::{self, Unit};
@@ -23,7 +25,6 @@ use super::version::Version;
 use crate::event::OnServerEvent;
 use crate::failure::Failure;
 use crate::history::History;
-use crate::http::answer::{AnswerHead, TEXT};
 use crate::io::Io;
 use crate::room::Room;
 use crate::server_config::ServerConfig;

@@ -5,6 +5,8 @@
 //! any --1; silence; whatever breaks the rules--> over
 //! ```
 
+use codec::ws::{End, MessageType};
+
 use super::app::{App, PacketOutput};
 use super::handshake::Handshake;
 use super::heartbeat::Heartbeat;
@@ -13,7 +15,6 @@ use super::terms::Terms;
 use super::version::Version;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::ws::{End, MessageType};
 
 /// One session.
 #[derive(Debug)]

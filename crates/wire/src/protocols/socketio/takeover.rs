@@ -5,16 +5,17 @@
 //! probed, and no request is under way: 5 goes, and the session is the WebSocket's
 //! ```
 
+use codec::http::cookies::Cookies;
+use codec::ws::MessageType;
+use codec::ws::receiver::Incoming;
+
 use super::payload;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
 use crate::io::Io;
 use crate::opening::{Opening, Socket};
 use crate::request::Common;
 use crate::template::ClientContext;
-use crate::ws::MessageType;
-use crate::ws::receiver::Incoming;
 
 /// One such connection, which is stream 0 of its client.
 #[derive(Debug)]

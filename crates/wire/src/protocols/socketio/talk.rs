@@ -7,6 +7,10 @@
 //! any --1, the session is over--> over
 //! ```
 
+use codec::ws::End;
+use codec::ws::close::NO_CODE;
+use codec::{Found, json, stamp};
+
 use super::handshake::Handshake;
 use super::heartbeat::Heartbeat;
 use super::packet::{self, Kind as PacketKind, MAIN, Packet};
@@ -17,13 +21,9 @@ use crate::carried::{
 };
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
-use crate::json;
 use crate::pending::{self, Pending};
 use crate::resumption::Resumption;
-use crate::stamp::{self, Found};
 use crate::template::Filling;
-use crate::ws::End;
-use crate::ws::close::NO_CODE;
 
 /// One session.
 #[derive(Debug, Default)]
@@ -358,7 +358,7 @@ impl Awaited {
 }
 
 fn is_object(payload: &[u8]) -> bool {
-    crate::json::object(payload, |_, _| {}).is_some()
+    codec::json::object(payload, |_, _| {}).is_some()
 }
 
 /// The name of an event that stands where it was sent.

@@ -1,7 +1,8 @@
 //! How the packets of a session travel, on the client's side.
 
+use codec::http::query;
+
 use super::facts::TRANSPORT;
-use crate::http::query;
 use crate::options::{BadOption, Options};
 use crate::settings::Settings;
 

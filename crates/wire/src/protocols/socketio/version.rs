@@ -1,7 +1,8 @@
 //! The versions spoken.
 
+use codec::http::query;
+
 use super::facts::EIO;
-use crate::http::query;
 use crate::options::Options;
 
 /// A version of Engine.IO, and of Socket.IO with it.

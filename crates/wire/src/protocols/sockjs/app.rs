@@ -3,13 +3,14 @@
 
 use std::ops::Range;
 
+use codec::json::escape;
+use codec::ws::frame::{self, Opcode};
+
 use super::frames::{self, Strings};
 use super::service::{App, Framing, Service, ServiceRoom};
 use crate::apps::bench::json;
 use crate::event::{Kind, OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::json::escape;
-use crate::ws::frame::{self, Opcode};
 
 /// The close of the service `/close`.
 pub(crate) const GO_AWAY: CloseReason = CloseReason { code: 3000, text: "Go away!" };

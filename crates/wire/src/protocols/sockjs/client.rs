@@ -5,6 +5,11 @@
 //! raw: there are no frames
 //! ```
 
+use codec::json::{decimal, items, plain, string};
+use codec::stamp;
+use codec::ws::MessageType;
+use codec::ws::receiver::Message;
+
 use super::frames::{self, Strings};
 use super::parts::Parts;
 use super::transport::Transport;
@@ -15,12 +20,8 @@ use crate::contract::ClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::json::{decimal, items, plain, string};
 use crate::link::Link;
-use crate::stamp;
 use crate::template::Filling;
-use crate::ws::MessageType;
-use crate::ws::receiver::Message;
 
 /// How far a session has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

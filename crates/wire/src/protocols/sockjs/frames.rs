@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use codec::json;
+
 use crate::failure::Failure;
-use crate::json;
 
 /// Finds the strings of a JSON array of strings, in order; an error where there is anything else. The escapes
 /// in the strings are not checked.

@@ -1,12 +1,12 @@
 //! Frames out of the body of an answer that comes in pieces. Every transport writes a frame into a line of
 //! its own.
 
+use codec::{Error, json};
 use memchr::memmem;
 
 use super::frames;
 use super::transport::Transport;
 use crate::failure::Failure;
-use crate::json;
 
 /// Collects lines.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Lines {
             let line = &rest[..at];
             rest = &rest[at + 1..];
             if is_too_long(&self.partial, line) {
-                return Err(Failure::MessageTooLarge);
+                return Err(Failure::Codec(Error::MessageTooLarge));
             }
             // Most lines come whole, and stay where they are.
             if self.partial.is_empty() {
@@ -42,7 +42,7 @@ impl Lines {
             self.partial.clear();
         }
         if is_too_long(&self.partial, rest) {
-            return Err(Failure::MessageTooLarge);
+            return Err(Failure::Codec(Error::MessageTooLarge));
         }
         self.partial.extend_from_slice(rest);
         Ok(())

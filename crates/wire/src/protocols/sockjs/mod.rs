@@ -30,6 +30,7 @@ mod session;
 mod transport;
 
 use client::Client;
+use codec::http::request::Request as HttpRequest;
 use facts::{FACTS, INFO};
 use parts::Parts;
 use request::Request;
@@ -41,7 +42,6 @@ use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
-use crate::http::request::Request as HttpRequest;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::server_config::ServerConfig;

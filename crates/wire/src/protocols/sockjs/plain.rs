@@ -1,14 +1,15 @@
 //! Plain requests, on the server's side: the pages below a service, and which clients may ask for them.
 
+use codec::http::answer::{AnswerHead, TEXT, cors};
+use codec::http::{query, request};
+use codec::ws::upgrade;
+
 use super::receiver::Receiving;
 use super::request::{Request, Verb};
 use super::service::{Service, ServiceRoom};
-use crate::http::answer::{AnswerHead, TEXT, cors};
-use crate::http::{query, request};
 use crate::io::Io;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
-use crate::ws::upgrade;
 
 const HTML: &str = "text/html; charset=UTF-8";
 

@@ -1,7 +1,7 @@
 //! How the frames of a session are written into an answer, on the server's side.
 
-use crate::http::answer::AnswerHead;
-use crate::json;
+use codec::http::answer::AnswerHead;
+use codec::json;
 
 /// A way to receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,12 +1,13 @@
 //! Questions of requests to the sessions that they name.
 
+use codec::http::answer::{AnswerHead, TEXT};
+use codec::http::query;
+use codec::ws::utf8;
+
 use super::receiver::Receiving;
 use super::service::ServiceRoom;
-use crate::http::answer::{AnswerHead, TEXT};
-use crate::http::query;
 use crate::io::Io;
 use crate::session::{Question, REQUEST};
-use crate::ws::utf8;
 
 /// Purposes of requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,6 +7,9 @@
 //!
 //! One request at a time in either direction, as sockjs-client has it: messages keep their order.
 
+use codec::http::cookies::Cookies;
+use codec::http::{Exchange, ResponseEvent, query};
+use codec::{Error, StreamId};
 use percent_encoding::percent_encode;
 
 use super::client::{self, Phase};
@@ -17,10 +20,7 @@ use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
-use crate::http::query;
-use crate::http::{Exchange, ResponseEvent};
-use crate::io::{Io, Sending, StreamId};
+use crate::io::{Io, Sending};
 use crate::link::HttpLink;
 use crate::request::{Content, Plain};
 use crate::template::Filling;
@@ -150,7 +150,7 @@ impl Client {
                         on.handle(ProtocolEvent::Event(Event::Upgraded));
                     }
                 }
-                ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                ResponseEvent::Head { status, .. } => return Err(Failure::Codec(Error::HttpStatus(status))),
                 ResponseEvent::Data(bytes) => self.handle_received(link, bytes, on)?,
                 // At once, as sockjs-client does: between two polls the server cannot give a message to the
                 // client.
@@ -173,7 +173,7 @@ impl Client {
                 // sockjs-node answers 404 to a message for a session that it does not have: the node may be
                 // another.
                 ResponseEvent::Head { status: 404, .. } => return Err(Failure::SessionLost),
-                ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                ResponseEvent::Head { status, .. } => return Err(Failure::Codec(Error::HttpStatus(status))),
                 ResponseEvent::End => self.flush(link),
             }
         }

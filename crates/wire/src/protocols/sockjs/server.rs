@@ -6,6 +6,11 @@
 //! open --broken framing; or the service closes--> closed
 //! ```
 
+use codec::http::request::Request;
+use codec::json;
+use codec::ws::MessageType;
+use codec::ws::frame::{self, BODY};
+
 use super::app::{self, CloseReason, GO_AWAY};
 use super::facts::HEARTBEAT;
 use super::frames;
@@ -15,14 +20,10 @@ use super::session::Session;
 use crate::contract::ServerProtocol;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::request::Request;
 use crate::io::Io;
-use crate::json;
 use crate::link::ServerLink;
 use crate::publication::Publication;
 use crate::server_config::ServerConfig;
-use crate::ws::MessageType;
-use crate::ws::frame::{self, BODY};
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -100,7 +101,7 @@ impl ServerProtocol for Server {
         }
         let message = body..out.len();
         // Behind the message, whose strings are then copied within one vector.
-        let reply = frame::open(out, crate::ws::End::Server);
+        let reply = frame::open(out, codec::ws::End::Server);
         out.extend_from_slice(b"a[");
         let replies = out.len();
         let answered = if message_type == MessageType::Text {

@@ -1,7 +1,9 @@
 //! The server's services: what is served below which path.
 
+use codec::http::query;
+
 use crate::dialect_id::DialectId;
-use crate::http::query;
+use crate::room;
 use crate::room::Room;
 
 /// An application.
@@ -60,7 +62,7 @@ const FRAMED: u64 = 1;
 impl ServiceRoom {
     /// The one that a request's target is for.
     pub(crate) fn at(service: &'static Service, target: &str) -> ServiceRoom {
-        let named = query::param(target, query::ROOM);
+        let named = query::param(target, room::PARAM);
         named.map_or(ServiceRoom { service, room: 0 }, |name| ServiceRoom::named(service, name))
     }
 

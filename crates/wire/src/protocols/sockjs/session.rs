@@ -10,6 +10,8 @@
 
 use std::convert::Infallible;
 
+use codec::http::answer::TEXT;
+
 use super::app::{self, CloseReason, GO_AWAY};
 use super::facts::{DISCONNECT, HEARTBEAT, RESPONSE_LIMIT};
 use super::receiver::{Receiver, Receiving};
@@ -17,7 +19,6 @@ use super::request::{Request, Verb};
 use super::service::{App, ServiceRoom};
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::http::answer::TEXT;
 use crate::io::Io;
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, HELD, REQUEST, ServerSession, SessionLink, is_too_much};

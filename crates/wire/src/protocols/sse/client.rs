@@ -9,23 +9,24 @@
 //! open --the end of the answer--> failed: whoever drives it connects again, from the last event ID on
 //! ```
 
+use codec::event_stream::Reader;
+use codec::http::body::{Body, Piece};
+use codec::http::cookies::Cookies;
+use codec::http::head::{Expect, HeadReader};
+use codec::http::response::Response;
+use codec::{Error, StreamId, stamp};
+
 use super::parts::Parts;
 use crate::absent::NoClient;
 use crate::backoff::Reconnection;
 use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
-use crate::event_stream::Reader;
 use crate::failure::{Coding, Failure, Media, StreamReason};
-use crate::http::body::{Body, Piece};
-use crate::http::cookies::Cookies;
-use crate::http::head::{Expect, HeadReader};
-use crate::http::location;
-use crate::http::response::Response;
-use crate::io::{Io, Sending, StreamId};
+use crate::io::{Io, Sending};
 use crate::link::HttpLink;
+use crate::location;
 use crate::resumption::Resumption;
-use crate::stamp;
 use crate::template::Filling;
 
 const STREAM: StreamId = 0;
@@ -165,7 +166,7 @@ impl Asked {
                         .map(|to| Some(Answer::Elsewhere(to)))
                         .ok_or(Failure::EventStream(StreamReason::Redirects));
                 }
-                status => return Err(Failure::HttpStatus(status)),
+                status => return Err(Failure::Codec(Error::HttpStatus(status))),
             }
             if let Some(media) = Media::named(field("content-type")) {
                 return Err(Failure::EventStream(StreamReason::Media(media)));
@@ -240,7 +241,7 @@ impl HttpClientProtocol for Client {
     ) -> Result<(), Failure> {
         match &self.state {
             State::Open(_) => Err(Failure::EventStream(StreamReason::End)),
-            State::Connecting(_) | State::Asked(_) => Err(Failure::EofBeforeAnswer),
+            State::Connecting(_) | State::Asked(_) => Err(Failure::Codec(Error::EofBeforeAnswer)),
             State::Refused | State::Over => Ok(()),
         }
     }

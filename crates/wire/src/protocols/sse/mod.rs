@@ -20,6 +20,7 @@ mod server;
 mod session;
 
 use client::Client;
+use codec::http::request::Request as HttpRequest;
 use facts::FACTS;
 use parts::Parts;
 use session::{Request, Session};
@@ -30,7 +31,6 @@ use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::event::{Kind, OnServerEvent};
 use crate::facts::Facts;
-use crate::http::request::Request as HttpRequest;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::publication::Publication;

@@ -1,7 +1,8 @@
 //! The request, encoded once.
 
+use codec::http::request::{is_method, normalized_method};
+
 use super::facts::{BODY, METHOD};
-use crate::http::request::{is_method, normalized_method};
 use crate::options::{BadOption, Options};
 use crate::request;
 use crate::template::{Filling, Quoting, Template};

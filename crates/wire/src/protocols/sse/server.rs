@@ -1,16 +1,17 @@
 //! The server's side: which stream a request is for, and what is told to all streams of a room.
 
+use codec::event_stream;
+use codec::http::answer::{AnswerHead, cors};
+use codec::http::{query, request};
+use codec::ws::upgrade;
+
 use super::session::{Request, id_of, room};
 use crate::event::{OnServerEvent, ServerEvent};
-use crate::event_stream;
-use crate::http::answer::{AnswerHead, cors};
-use crate::http::query;
-use crate::http::request;
 use crate::io::Io;
 use crate::publication::Publication;
+use crate::room;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
-use crate::ws::upgrade;
 
 /// Tells a room's streams an event with the payload as its data; where there is a history, with its number as
 /// its id.
@@ -58,7 +59,7 @@ pub(super) fn plain_answer(
     let last_id = request.fields.all("last-event-id").next().unwrap_or_default().to_vec();
     // No other request is for this stream: the name cannot be guessed.
     let name = format!("/events/{:016x}{:016x}", io.random_u64(), io.random_u64());
-    let room = room(query::param(request.target, query::ROOM).unwrap_or_default());
+    let room = room(query::param(request.target, room::PARAM).unwrap_or_default());
     let question = Request { head, room, last_id };
     PlainAnswer::OfSession(Box::new(SessionHead {
         name,

@@ -6,14 +6,15 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use codec::event_stream::MEDIA_TYPE;
+use codec::http::answer::AnswerHead;
+use codec::json;
+
 use super::facts::HEARTBEAT;
 use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
-use crate::event_stream::MEDIA_TYPE;
 use crate::history::History;
-use crate::http::answer::AnswerHead;
 use crate::io::Io;
-use crate::json;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, HELD, Question, REQUEST, ServerSession, SessionLink};

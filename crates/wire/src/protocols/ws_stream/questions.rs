@@ -18,6 +18,11 @@
 
 use std::collections::VecDeque;
 
+use codec::http::cookies::Cookies;
+use codec::ws::close::{GOING_AWAY, NO_CODE, NORMAL};
+use codec::ws::receiver::{Incoming, Message};
+use codec::{Error, Stamp, StreamId};
+
 use super::parts::Parts;
 use crate::absent::NoClient;
 use crate::asking::{BodyKind, Pieces, REQUESTS_MAX};
@@ -25,14 +30,10 @@ use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::{Event, Progress, Role};
 use crate::failure::Failure;
-use crate::http::cookies::Cookies;
-use crate::io::{Io, RequestOutcome, Sending, StreamId};
+use crate::io::{Io, RequestOutcome, Sending};
 use crate::link::HttpLink;
 use crate::opening::{Opening, Socket};
-use crate::stamp::Stamp;
 use crate::template::{Filling, Mark, PersonData};
-use crate::ws::close::{GOING_AWAY, NO_CODE, NORMAL};
-use crate::ws::receiver::{Incoming, Message};
 
 const STREAM: StreamId = 0;
 
@@ -198,10 +199,10 @@ impl Questions {
                     self.handle_closed(link, code, on);
                     return Ok(());
                 }
-                Err(failure) => Err(failure),
+                Err(error) => Err(error.into()),
             };
             if let Err(failure) = handled {
-                sender.fail(link.io, failure);
+                sender.fail(link.io, failure.close_code());
                 link.io.close_stream(STREAM);
                 return self.handle_broken(link, failure, on);
             }
@@ -307,7 +308,7 @@ impl HttpClientProtocol for Questions {
         _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match self.state {
-            State::Opening(_) => Err(Failure::EofBeforeAnswer),
+            State::Opening(_) => Err(Failure::Codec(Error::EofBeforeAnswer)),
             _ if !self.goes_on() => Err(Failure::Eof),
             _ => {
                 self.handle_gone(link);

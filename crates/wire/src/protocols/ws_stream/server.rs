@@ -9,17 +9,18 @@
 //! idle, answering --the server closes--> over: nothing follows
 //! ```
 
+use codec::http::request::Request;
+use codec::ws::MessageType;
+use codec::ws::close::{self, NORMAL};
+
 use crate::absent::NoSession;
 use crate::asking::{ScriptedAnswer, ScriptedPart};
 use crate::contract::ServerProtocol;
 use crate::event::OnServerEvent;
 use crate::failure::Failure;
-use crate::http::request::Request;
 use crate::io::Io;
 use crate::link::ServerLink;
 use crate::server_config::ServerConfig;
-use crate::ws::MessageType;
-use crate::ws::close::{self, NORMAL};
 
 /// Events that are due go out together up to this size: a query may make any number due at once.
 const PORTION_BYTES: usize = 64 << 10;

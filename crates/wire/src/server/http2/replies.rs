@@ -8,11 +8,12 @@
 
 use std::collections::VecDeque;
 
-use crate::failure::Http2Reason;
-use crate::http2::connection::{self, Settings};
-use crate::http2::credit::Sending;
-use crate::http2::frame::{self, flag, kind};
-use crate::http2::{head, hpack};
+use codec::Http2Reason;
+use codec::http2::connection::{self, Settings};
+use codec::http2::credit::Sending;
+use codec::http2::frame::{self, flag, kind};
+use codec::http2::{head, hpack};
+
 use crate::io::AnswerPart;
 
 /// Most fields of an answer of the server's own.
@@ -171,7 +172,12 @@ impl Reply {
         let fields: Vec<_> = fields.filter(|(name, value)| !head::is_foreign(name, value)).collect();
         let regular = fields.iter().map(|(name, value)| (name.as_str(), *value));
         let all = std::iter::once((":status", status.as_bytes())).chain(regular);
-        connection::put_head(self.stream, self.is_over(), |out| hpack::write_once(all, out), out);
+        connection::put_head(
+            self.stream,
+            self.is_over(),
+            |out| hpack::write_once(all, secret::is_secret, out),
+            out,
+        );
     }
 
     fn write_part(&mut self, room: &mut Sending, payload_bytes_max: usize, out: &mut Vec<u8>) {

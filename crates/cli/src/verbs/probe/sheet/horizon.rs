@@ -8,9 +8,9 @@
 use std::mem;
 use std::time::{Duration, Instant};
 
+use codec::ws::frame::Opcode;
 use results::format;
 use serde_json::{Value, json};
-use wire::ws::frame::Opcode;
 use wire::{Config, Resumption};
 
 use super::bisection::Bisection;

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use codec::StreamId;
 use load::{Endpoint, Plan};
 use net::signals::Interrupts;
 use net::socket::Addr;
 use net::tls::{ClientTls, TlsOptions, TlsVersion};
-use wire::{Io, StreamId};
+use wire::Io;
 
 use super::row::{Cost, NotTried};
 use crate::verbs::probe::service::Service;
@@ -185,7 +186,7 @@ impl Drop for Lease<'_> {
 #[derive(Default)]
 pub(super) struct Written(pub(super) Vec<u8>);
 
-impl Io for Written {
+impl codec::Io for Written {
     fn out(&mut self, _: StreamId) -> &mut Vec<u8> {
         &mut self.0
     }
@@ -198,3 +199,5 @@ impl Io for Written {
 
     fn close_stream(&mut self, _: StreamId) {}
 }
+
+impl Io for Written {}

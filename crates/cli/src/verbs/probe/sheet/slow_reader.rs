@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use codec::ws::frame::Opcode;
 use results::format;
 use serde_json::json;
-use wire::ws::frame::Opcode;
 
 use super::channel::Lost;
 use super::messages::message;

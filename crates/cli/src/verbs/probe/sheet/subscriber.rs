@@ -3,8 +3,9 @@
 use std::mem;
 use std::time::{Duration, Instant};
 
+use codec::{Io, Stamp};
 use net::clock;
-use wire::{Client, Config, Event, Io, Kind, Place, Resumption, Role, Stamp};
+use wire::{Client, Config, Event, Kind, Place, Resumption, Role};
 
 use super::channel::{Channel, Way};
 use super::row::NotTried;

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use codec::http::head::{Expect, HeadReader};
+use codec::http::response::Response;
+use codec::ws::frame::{self, Accepts, Header, Opcode};
+use codec::ws::mask::Key;
+use codec::ws::{End, close, extension};
+use codec::{DeflateOptions, Io, Limits};
 use serde_json::{Value, json};
-use wire::http::head::{Expect, HeadReader};
-use wire::http::response::Response;
-use wire::ws::End;
-use wire::ws::frame::{self, Accepts, Header, Opcode};
-use wire::ws::mask::Key;
-use wire::ws::{close, extension};
-use wire::{Client, DeflateOptions, Io, Limits};
+use wire::Client;
 
 use super::channel::{Channel, Lost, Way};
 use super::row::NotTried;

@@ -20,13 +20,14 @@
 
 use std::collections::HashSet;
 
+use codec::{Found, Stamp, stamp};
+
 use super::{CompiledApp, Told};
 use crate::app_file::AppFile;
 use crate::apps::file::script::Script;
 use crate::apps::file::steps;
 use crate::carried::{Arrival, MessageHint, Opened};
 use crate::event::{Event, Kind, Rejection, Role, Rule};
-use crate::stamp::{self, Found, Stamp};
 use crate::template::Values;
 
 /// Kinds of payloads beside the messages in them.
