@@ -175,6 +175,19 @@ fn targets_are_confined_to_their_folder() {
 }
 
 #[test]
+fn logs_lead_to_no_private_file() {
+    let link = "ln -sf ../../home/marker build.log";
+    let step =
+        |name: &str, rest: &str| format!("{name} = {{ command = [\"sh\", \"-c\", \"{link}{rest}\"] }}\n");
+    let linking = Prying::new(&(manifest(r#"["true"]"#) + &step("install", "") + &step("build", "; exit 1")));
+    let outcome = linking.targets("install");
+    assert_eq!(outcome.json()[0]["verdict"], "fails", "{outcome}");
+    let log = linking.user.path().join("targets/sh-none/build.log");
+    assert!(log.is_symlink() && !outcome.to_string().contains(MARKER), "{outcome}");
+    assert_eq!(fs::read_to_string(linking.user.path().join("home/marker")).unwrap(), MARKER);
+}
+
+#[test]
 fn a_server_without_walls_says_why() {
     let parts = manifest(r#"["sh", "-c", "cat ~/marker; echo; exec $THRONG serve --listen $AT"]"#);
     let bare = Prying::new(

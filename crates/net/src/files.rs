@@ -57,6 +57,27 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
+/// Creates a file in the place of whatever has its name in a folder where another program writes: a link put
+/// there leads nowhere, and a pipe is not waited for.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        // It fails if a link has been put there again meanwhile (O_EXCL, open(2)).
+        _ => File::create_new(path),
+    }
+}
+
+/// Opens a regular file in such a folder: no link that has taken its place, which may lead to a file that is
+/// none of that program's, and no pipe.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    }
+}
+
 /// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it
 /// is on the disk, and so is its name when this returns: a crash or a full disk leaves the old one whole
 /// (rename(2), fsync(2)). What others may read can be wherever the user likes: behind a link the file is
@@ -174,6 +195,24 @@ mod tests {
             assert_eq!(kind(other, 1), io::ErrorKind::InvalidInput);
         }
         assert_eq!(kind(&folder.path().join("none"), 1), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn links_and_pipes_of_others_lead_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("private"), "kept").unwrap();
+        symlink("private", at("link")).unwrap();
+        symlink("none", at("dangling")).unwrap();
+        mkfifoat(CWD, &at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        for name in ["link", "dangling", "pipe"] {
+            open_regular(&at(name)).unwrap_err();
+            create_anew(&at(name)).unwrap().write_all(b"new").unwrap();
+            assert_eq!(io::read_to_string(open_regular(&at(name)).unwrap()).unwrap(), "new");
+        }
+        create_anew(&at("none at first")).unwrap();
+        create_anew(folder.path()).unwrap_err();
+        assert!(fs::read(at("private")).unwrap() == b"kept" && !at("none").exists());
     }
 
     #[test]

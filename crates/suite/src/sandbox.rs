@@ -82,8 +82,7 @@ impl Sandbox {
     /// Around a program of the target in this folder.
     pub(crate) fn around(folder: &Path, needs: Needs<'_>) -> io::Result<Sandbox> {
         let home = folder.join(HOME);
-        let tmp = home.join("tmp");
-        make(&tmp)?;
+        let tmp = make(&home, "tmp")?;
         let users = env::home_dir().and_then(|path| path.canonicalize().ok());
         // Some containers have none.
         let users = users.filter(|path| path != Path::new("/"));
@@ -193,8 +192,7 @@ impl Tools {
                 }
                 // Elsewhere, its own is beside the user's, which can only be read.
                 true => {
-                    let cache = own.join(&name);
-                    make(&cache)?;
+                    let cache = make(own, &name)?;
                     tools.env.extend(text(&name, &cache));
                     let cache = Path::new(&value);
                     tools.folders.extend(visible::places_beside(cache, &visible::private_files(cache)));
@@ -227,20 +225,28 @@ fn is_around(path: &Path, home: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| home.starts_with(real))
 }
 
-/// Makes a folder of the target's home. In a target's folder where the user may not write, as a package's,
-/// there is none: programs that say their version need no home, and an installer says itself where it cannot
-/// write.
-fn make(folder: &Path) -> io::Result<()> {
-    match fs::DirBuilder::new().recursive(true).mode(0o700).create(folder) {
+/// Makes the target's home with a folder of this name in it, and returns that. In a target's folder where the
+/// user may not write, as a package's, there is none: programs that say their version need no home, and an
+/// installer says itself where it cannot write.
+///
+/// # Errors
+/// It cannot be made otherwise, or the target has put a link there: what is made behind one is outside of its
+/// folder.
+fn make(home: &Path, name: &str) -> io::Result<PathBuf> {
+    let folder = home.join(name);
+    if let Some(link) = [home, &folder].into_iter().find(|place| place.is_symlink()) {
+        return Err(io::Error::other(format!("{} is a link: remove it", link.display())));
+    }
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
         Err(error)
-            if matches!(
+            if !matches!(
                 error.kind(),
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
             ) =>
         {
-            Ok(())
+            Err(error)
         }
-        made => made,
+        _ => Ok(folder),
     }
 }
 
@@ -289,13 +295,28 @@ mod tests {
     #[test]
     fn impossible_homes_are_done_without() {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().join("target/.home/tmp");
-        make(&home).unwrap();
-        assert!(home.is_dir());
+        let made = make(&folder.path().join("target/.home"), "tmp").unwrap();
+        assert!(made.ends_with(".home/tmp") && made.is_dir());
         // In sysfs nobody makes folders, root neither.
-        make(Path::new("/sys/.home/tmp")).unwrap();
+        make(Path::new("/sys/.home"), "tmp").unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        assert!(make(&file.join(".home")).is_err(), "no folder can be there");
+        assert!(make(&file, "tmp").is_err(), "no folder can be there");
+    }
+
+    #[test]
+    fn homes_behind_links_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for private in ["private", "own"] {
+            fs::create_dir(at(private)).unwrap();
+        }
+        symlink("private", at("link")).unwrap();
+        symlink("../private", at("own/tmp")).unwrap();
+        for home in ["link", "own"] {
+            assert!(make(&at(home), "tmp").is_err(), "{home}");
+        }
+        assert_eq!(fs::read_dir(at("private")).unwrap().count(), 0);
+        make(&at("own"), "cache").unwrap();
     }
 }

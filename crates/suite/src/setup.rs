@@ -434,7 +434,7 @@ fn without_notes(text: &str) -> String {
 
 /// The last line of a log that says something.
 pub(crate) fn last_line(log: &Path) -> Option<String> {
-    let mut file = File::open(log).ok()?;
+    let mut file = net::files::open_regular(log).ok()?;
     let bytes = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(bytes.saturating_sub(LOG_TAIL_BYTES))).ok()?;
     last_line_of(file)
