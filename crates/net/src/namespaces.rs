@@ -57,6 +57,13 @@ impl OwnMounts {
         Ok(true)
     }
 
+    /// Makes a file read-only in a folder that is not, and keeps its name from being given to another. Called
+    /// after [`freeze_but`](Self::freeze_but), which has the folder writable with all that is mounted in it.
+    /// Returns whether the kernel lets it, and the file is there.
+    pub fn freeze(&self, file: &Path) -> bool {
+        sys::bind(file).and_then(|()| sys::set_read_only(file, true)).is_ok()
+    }
+
     /// Gives the calling process shared memory, semaphores and message queues that no other process sees:
     /// those of System V, and those of POSIX, whose folder is returned. `None` where the kernel refuses that.
     pub fn hide_shared_memory(&self) -> Option<&'static Path> {

@@ -270,9 +270,9 @@ pub(crate) fn make_mounts_private() -> io::Result<()> {
     mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_PRIVATE)
 }
 
-/// Makes a folder a mount of its own, with all that is mounted in it.
-pub(crate) fn bind(folder: &Path) -> io::Result<()> {
-    mount(Some(folder), folder, None, libc::MS_BIND | libc::MS_REC)
+/// Makes a file or a folder a mount of its own, with all that is mounted in it.
+pub(crate) fn bind(place: &Path) -> io::Result<()> {
+    mount(Some(place), place, None, libc::MS_BIND | libc::MS_REC)
 }
 
 fn mount(

@@ -18,6 +18,7 @@ use std::process::Command;
 use net::namespaces::OwnMounts;
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::FILE_NAME;
 use crate::surroundings;
 use crate::visible;
 
@@ -57,6 +58,8 @@ const BESIDE_BIN: [&str; 4] = ["lib", "libexec", "include", "Cellar"];
 pub(crate) struct Sandbox {
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
+    /// The target's manifest, which is among what is writable.
+    manifest: PathBuf,
     /// Variables, and those that are taken away.
     env: Vec<(String, Option<String>)>,
     /// It may change the system.
@@ -112,7 +115,15 @@ impl Sandbox {
             env.extend(surroundings::of_builds().map(|(name, value)| (name, Some(value))));
         }
         env.extend(options(&home, &tmp, needs.options)?);
-        Ok(Sandbox { readable, writable, env, uses_packages: needs.packages, hides_processes: false })
+        let manifest = folder.join(FILE_NAME);
+        Ok(Sandbox {
+            readable,
+            writable,
+            manifest,
+            env,
+            uses_packages: needs.packages,
+            hides_processes: false,
+        })
     }
 
     /// Gives a command its environment.
@@ -151,6 +162,8 @@ impl Sandbox {
             if !self.uses_packages {
                 mounts.freeze_but(&writable)?;
             }
+            // It says what of the next run is confined, which is not for the target to decide.
+            mounts.freeze(&self.manifest);
         }
         // After the mounts are frozen, which would not be allowed within.
         net::walls::enclose(&self.readable, &writable)?;
