@@ -5,11 +5,14 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
+
+use crate::sys;
 
 /// The version of Landlock asked for: an older kernel gives as much of it as it has.
 const ASKED: ABI = ABI::V7;
@@ -37,4 +40,19 @@ fn build(readable: &[PathBuf], writable: &[PathBuf]) -> Result<bool, RulesetErro
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(ASKED)))?
         .restrict_self()?;
     Ok(status.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// Builds walls around the process that `command` will start, with all that it starts, which keep signals
+/// from everybody else, the calling process included, whose walls they are within. A kernel without such
+/// walls builds none.
+pub fn contain_signals(command: &mut Command) -> io::Result<&mut Command> {
+    let inner = signal_walls().map_err(io::Error::other)?;
+    // The child only makes system calls: it can take no lock that another thread held at the fork.
+    Ok(sys::before_exec(command, move || {
+        inner.try_clone()?.restrict_self().map(drop).map_err(io::Error::other)
+    }))
+}
+
+fn signal_walls() -> Result<RulesetCreated, RulesetError> {
+    Ruleset::default().scope(Scope::Signal)?.create()
 }

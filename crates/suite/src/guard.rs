@@ -302,6 +302,10 @@ fn start(
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
     net::rights::disinherit().map_err(naming("closing what it must not inherit"))?;
     signals::lead_session(&mut command);
+    if brief.sandbox.is_some() {
+        // It would outlive a guard that it could kill.
+        net::walls::contain_signals(&mut command).map_err(naming("keeping its signals from the guard"))?;
+    }
     let child = signals::end_with_parent(&mut command).spawn().map_err(|error| {
         // No process, memory or file for one: EAGAIN and ENOMEM of fork(2), EMFILE and ENFILE of pipe(2).
         let kind = ErrorKind::of(&error);
