@@ -21,7 +21,8 @@ const RUN_MAX: Duration = Duration::from_secs(90);
 const REACHING: &str = r#"
 use POSIX (); use Socket;
 my ($user, $socket, $port, $number) = @ARGV;
-my $keyctl = (POSIX::uname())[4] eq 'aarch64' ? 219 : 250;
+my $is_arm = (POSIX::uname())[4] eq 'aarch64';
+my ($keyctl, $prlimit, $watch, $add) = $is_arm ? (219, 261, 26, 27) : (250, 302, 294, 254);
 my @terminals = ('/dev/tty', map { "/dev/pts/$_" } 0..99);
 my $name = "throng-$number";
 sub try { my ($what, $does) = @_; print "$what: ", ($does->() ? "yes" : "no"), "\n" }
@@ -37,6 +38,9 @@ try 'type into a terminal', sub { grep { types_at('+<', $_) } @terminals };
 try 'type into what it inherits', sub { grep { types_at('<&', $_) } 0..31 };
 try 'look into its guard', sub { grep { defined readlink("/proc/$_/fd/0") } guards() };
 try 'find its guard', sub { guards() };
+try 'end its guard', sub { grep { kill 0, $_ } guards() };
+try 'change its manifest', sub { opened('>>', 'target.toml') };
+try 'replace its manifest', sub { rename('target.toml', 'moved') && rename('moved', 'target.toml') };
 try 'read shared memory', sub { reads("/dev/shm/$name") };
 try 'attach a segment', sub { defined shmget($number, 16, 0) };
 try 'find a key of the session', sub { my ($type, $of) = ("user\0", "$name\0"); syscall($keyctl, 10, -3, $type, $of, 0) >= 0 };
@@ -46,6 +50,10 @@ try 'read the cache beside', sub { reads("$user/cargo/config.toml") };
 try 'read passwords', sub { reads('/etc/shadow') };
 try 'read a private file', sub { reads("$user/beside/private") };
 try 'read the home', sub { reads("$user/home/marker") };
+try 'learn a size in the home', sub { -s "$user/home/marker" };
+try 'watch the home', sub { my $home = "$user/home\0"; syscall($add, syscall($watch, 0), $home, 0x100) > 0 };
+try 'limit a process outside', sub { my $limit = "\0" x 16; syscall($prlimit, int($number / 4), 7, 0, $limit) == 0 };
+try 'leave a setuid program', sub { opened('>', 'left') && chmod(04755, 'left') && (stat 'left')[2] & 04000 };
 try 'read what a variable names', sub { reads($ENV{PIP_CONFIG_FILE}) };
 try 'change a mode outside', sub { chmod 0600, "$user/beside/private" };
 try 'write outside', sub { opened('>>', "$user/beside/written") };
@@ -73,6 +81,8 @@ exit($ended >> 8);
 #[derive(Clone, Copy, PartialEq)]
 enum Walls {
     Whole,
+    /// Around a server, which sees other processes.
+    OfServer,
     /// While packages of the distribution are installed.
     OfPackages,
     /// By a kernel that grants no mounts and no IPC of its own.
@@ -165,6 +175,9 @@ impl Session {
             ("type into what it inherits", false),
             ("look into its guard", false),
             ("find its guard", true),
+            ("end its guard", false),
+            ("change its manifest", is_bare),
+            ("replace its manifest", is_bare),
             ("read shared memory", false),
             ("attach a segment", is_bare),
             ("find a key of the session", false),
@@ -175,6 +188,10 @@ impl Session {
             ("read passwords", has_packages && is_root),
             ("read a private file", !is_hidden),
             ("read the home", false),
+            ("learn a size in the home", true),
+            ("watch the home", true),
+            ("limit a process outside", is_bare || walls == Walls::OfServer),
+            ("leave a setuid program", true),
             ("read what a variable names", true),
             ("change a mode outside", has_packages || is_bare),
             ("write outside", has_packages && !is_hidden),
@@ -216,9 +233,9 @@ fn sessions_are_out_of_reach() {
         let shown = session.type_in(verb, "");
         assert_eq!(shown.stdout.trim(), "[0]", "{verb}: {shown}\n{}", session.said());
     }
-    let expected = session.expected(Walls::Whole);
-    for (log, part) in [("install.log", "installer"), ("version.log", "version"), ("server.log", "server")] {
-        assert_eq!(session.told(log), expected, "{part}");
+    let parts = [Walls::Whole, Walls::Whole, Walls::OfServer];
+    for (log, walls) in ["install.log", "version.log", "server.log"].into_iter().zip(parts) {
+        assert_eq!(session.told(log), session.expected(walls), "{log}");
     }
 }
 
