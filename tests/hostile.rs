@@ -208,8 +208,20 @@ fn messages_that_are_not_what_was_sent() {
 #[test]
 fn close_reasons_are_in_results() {
     const REASON: &str = "token expired \u{202e}x";
+    // Without the mark that turns text around (U+202E).
+    const SHOWN: &str = " 4403: token expired x";
+    fn closing(p: &mut Peer) {
+        p.upgrade().frame(CLOSE, &close_body(4403, REASON)).hold()
+    }
     let cases: &[Case] = &[
-        ("raw", |p| p.upgrade().frame(CLOSE, &close_body(4403, REASON)).hold()),
+        ("raw", closing),
+        ("json", closing),
+        ("phoenix", closing),
+        ("socketio", closing),
+        ("actioncable", |p| {
+            let line = "Sec-WebSocket-Protocol: actioncable-v1-json";
+            p.upgrade_with(line).frame(CLOSE, &close_body(4403, REASON)).hold()
+        }),
         ("graphql", |p| {
             let line = "Sec-WebSocket-Protocol: graphql-transport-ws";
             p.upgrade_with(line).frame(CLOSE, &close_body(4403, REASON)).hold()
@@ -221,13 +233,21 @@ fn close_reasons_are_in_results() {
     let name = |case: &Case| case.0.to_owned();
     check_all(cases, name, |(protocol, treat)| {
         let server = HostileServer::start(*treat);
-        let mut command = throng(["echo", &server.url(), "--protocol", protocol, "--clients=2"]);
-        let outcome =
-            run(command.args(["--duration=1s", "--no-preflight", "--no-store", "--format", "json"]), RUN_MAX);
+        let echo = |more: &[&str]| {
+            let mut command = throng(["echo", &server.url(), "--protocol", protocol, "--clients=2"]);
+            run(command.args(["--duration=1s", "--no-store"]).args(more), RUN_MAX)
+        };
+        let outcome = echo(&["--no-preflight", "--format", "json"]);
         let error = &outcome.json()["steps"][0]["counts"]["errors"]["closed"];
         let example = error["example"].as_str().unwrap_or_default();
-        // Without the mark that turns text around (U+202E).
-        assert!(error["count"] == CLIENTS && example.ends_with(" 4403: token expired x"), "{outcome}");
+        assert!(error["count"] == CLIENTS && example.ends_with(SHOWN), "{outcome}");
+        assert!(echo(&["--no-preflight"]).stdout.contains(SHOWN), "{outcome}");
+        let refused = echo(&[]);
+        assert_eq!(
+            refused.stderr.matches("expired x").count(),
+            1 + usize::from(*protocol == "sockjs"),
+            "{refused}"
+        );
     });
 }
 
