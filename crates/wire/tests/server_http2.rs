@@ -230,6 +230,24 @@ fn a_server_refuses_what_breaks_the_rules() {
 }
 
 #[test]
+fn empty_and_spaced_pseudo_fields_are_refused() {
+    for head in [
+        [b"\x82\x86\x04\x00", AUTHORITY].concat(),
+        [b"\x82\x06\x00\x04\x01/", AUTHORITY].concat(),
+        [b"\x02\x00\x86\x04\x01/", AUTHORITY].concat(),
+        [b"\x82\x86\x04\x03/ x", AUTHORITY].concat(),
+        [b"\x02\x04GET \x86\x04\x01/", AUTHORITY].concat(),
+        [b"\x82\x86\x00\x06: path\x01/", AUTHORITY].concat(),
+        b"\x82\x86\x04\x01/\x01\x00".to_vec(),
+        b"\x82\x86\x04\x01/\x01\x03h x".to_vec(),
+        b"\x82\x86\x04\x01/\x0f\x17\x01h\x0f\x17\x01h".to_vec(),
+    ] {
+        let refused = (vec![(RST_STREAM, 0, 1, code(1).to_vec())], 0, Ok(()));
+        assert_eq!(served(&frame(HEADERS, WHOLE, 1, &head)), refused, "{}", head.escape_ascii());
+    }
+}
+
+#[test]
 fn servers_bound_concurrent_streams() {
     let head = request(0x83, "/upload");
     let bytes: Vec<u8> = (0..1001).flat_map(|n| frame(HEADERS, END_HEADERS, 2 * n + 1, &head)).collect();
