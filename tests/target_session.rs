@@ -17,7 +17,7 @@ use crate::targets::manifest;
 const RUN_MAX: Duration = Duration::from_secs(90);
 
 /// A program that tries what it can reach, and prints what came of it. Arguments: the folder of the user's
-/// files, a socket with a path, a port, and the number by which the user's things are known.
+/// files, a socket in a passing folder, a port, and the number by which the user's things are known.
 const REACHING: &str = r#"
 use POSIX (); use Socket;
 my ($user, $socket, $port, $number) = @ARGV;
@@ -57,7 +57,8 @@ try 'leave a setuid program', sub { opened('>', 'left') && chmod(04755, 'left') 
 try 'read what a variable names', sub { reads($ENV{PIP_CONFIG_FILE}) };
 try 'change a mode outside', sub { chmod 0600, "$user/beside/private" };
 try 'write outside', sub { opened('>>', "$user/beside/written") };
-try 'reach a socket with a path', sub { connects(PF_UNIX, pack_sockaddr_un($socket)) };
+try 'reach a passing socket', sub { connects(PF_UNIX, pack_sockaddr_un($socket)) };
+try 'reach a socket elsewhere', sub { connects(PF_UNIX, pack_sockaddr_un("$user/socket")) };
 try 'reach the network', sub { connects(PF_INET, pack_sockaddr_in($port, INADDR_LOOPBACK)) };
 "#;
 
@@ -91,13 +92,15 @@ enum Walls {
 
 /// Folders of which a target sees nothing.
 const HIDDEN: [&str; 6] = ["/home", "/root", "/mnt", "/media", "/tmp", "/var/tmp"];
+/// Folders of which it cannot even learn names, or reach sockets, where it has mounts of its own.
+const PASSING: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
 /// A user at a terminal, with a target that reaches for what is the user's.
 struct Session {
     user: TempDir,
-    _passing: TempDir,
+    passing: TempDir,
     number: u32,
-    _listeners: (UnixListener, TcpListener),
+    _listeners: (UnixListener, UnixListener, TcpListener),
 }
 
 impl Session {
@@ -106,9 +109,11 @@ impl Session {
         let user = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (passing, number) = (tempfile::tempdir().unwrap(), id() * 4 + nth);
         let socket = passing.path().join("socket");
-        let listeners = (UnixListener::bind(&socket).unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
-        let port = listeners.1.local_addr().unwrap().port();
         let at = |path: &str| user.path().join(path);
+        let [passing_socket, other_socket] =
+            [&socket, &at("socket")].map(|path| UnixListener::bind(path).unwrap());
+        let listeners = (passing_socket, other_socket, TcpListener::bind("127.0.0.1:0").unwrap());
+        let port = listeners.2.local_addr().unwrap().port();
         for folder in ["home", "beside", "cargo", "targets/sh-none"] {
             fs::create_dir_all(at(folder)).unwrap();
         }
@@ -126,7 +131,7 @@ impl Session {
         let install = "install = { command = [\"sh\", \"-c\", \"REACH\"] }\n";
         fs::write(at("targets/sh-none/target.toml"), (parts + install + more).replace("REACH", &reach))
             .unwrap();
-        Session { user, _passing: passing, number, _listeners: listeners }
+        Session { user, passing, number, _listeners: listeners }
     }
 
     /// A verb of `throng targets`, typed into a shell on a terminal of its own, which another descriptor also
@@ -169,6 +174,9 @@ impl Session {
         let is_bare = walls == Walls::WithoutNamespaces;
         let is_hidden = HIDDEN.iter().any(|folder| self.user.path().starts_with(folder));
         let is_root = rustix::process::geteuid().is_root();
+        let is_gone = |folder: &TempDir| {
+            !has_packages && !is_bare && PASSING.iter().any(|passing| folder.path().starts_with(passing))
+        };
         let expected = [
             ("open a terminal", false),
             ("type into a terminal", false),
@@ -188,14 +196,15 @@ impl Session {
             ("read passwords", has_packages && is_root),
             ("read a private file", !is_hidden),
             ("read the home", false),
-            ("learn a size in the home", true),
-            ("watch the home", true),
+            ("learn a size in the home", !is_gone(&self.user)),
+            ("watch the home", !is_gone(&self.user)),
             ("limit a process outside", is_bare || walls == Walls::OfServer),
             ("leave a setuid program", true),
             ("read what a variable names", true),
             ("change a mode outside", has_packages || is_bare),
             ("write outside", has_packages && !is_hidden),
-            ("reach a socket with a path", true),
+            ("reach a passing socket", !is_gone(&self.passing)),
+            ("reach a socket elsewhere", !is_gone(&self.user)),
             ("reach the network", true),
         ];
         expected.map(|(what, is)| format!("{what}: {}", if is { "yes" } else { "no" })).to_vec()

@@ -3,12 +3,15 @@
 //!
 //! Landlock holds back what opens, makes and removes files, but not what changes only their attributes:
 //! chmod(2), chown(2), utimensat(2), setxattr(2). On a file system that is mounted read-only these fail, too.
+//! Nor does it hold back connect(2) to a socket with a path, which fails where something else is mounted.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Signal, WaitOptions, waitpid};
 
 use crate::rights;
@@ -57,6 +60,36 @@ impl OwnMounts {
         Ok(true)
     }
 
+    /// Hides everything in a folder but these places, as far as they are there. Hides nothing where the
+    /// kernel does not let it, or if one of the places is around the folder.
+    ///
+    /// # Errors
+    /// A place cannot be shown again.
+    pub fn hide_but(&self, folder: &Path, places: &[PathBuf]) -> io::Result<()> {
+        // A link leads to a folder that would be hidden a second time.
+        if folder.is_symlink() || places.iter().any(|place| folder.starts_with(place)) {
+            return Ok(());
+        }
+        // By both names, because programs ask for the real one.
+        let named = places.iter().filter_map(|place| Some([place.clone(), place.canonicalize().ok()?]));
+        let inside = named.flatten().filter(|place| place.starts_with(folder));
+        // Opened now: there is no way to them once they are hidden.
+        let opened = inside.filter_map(|place| {
+            let open = rustix::fs::open(&place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+            let is_folder = place.is_dir();
+            Some((place, is_folder, open))
+        });
+        let kept: Vec<(PathBuf, bool, OwnedFd)> = opened.collect();
+        if sys::mount_memory(folder).is_err() {
+            return Ok(());
+        }
+        for (place, is_folder, open) in &kept {
+            make_mount_point(place, *is_folder)?;
+            sys::bind_open(open.as_fd(), place)?;
+        }
+        Ok(())
+    }
+
     /// Makes a file read-only in a folder that is not, and keeps its name from being given to another. Called
     /// after [`freeze_but`](Self::freeze_but), which has the folder writable with all that is mounted in it.
     /// Returns whether the kernel lets it, and the file is there.
@@ -96,5 +129,17 @@ impl OwnMounts {
         // before this call is not noticed. Its own parent's pipe tells of that.
         signals::die_with_parent(Signal::KILL, None)?;
         sys::mount_proc().map_err(refused)
+    }
+}
+
+/// Makes an empty folder or file, unless something is there, with the folders around it.
+fn make_mount_point(place: &Path, is_folder: bool) -> io::Result<()> {
+    match place.parent() {
+        _ if place.exists() => Ok(()),
+        Some(parent) if !is_folder => {
+            fs::create_dir_all(parent)?;
+            File::create_new(place).map(drop)
+        }
+        _ => fs::create_dir_all(place),
     }
 }

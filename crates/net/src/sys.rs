@@ -275,6 +275,12 @@ pub(crate) fn bind(place: &Path) -> io::Result<()> {
     mount(Some(place), place, None, libc::MS_BIND | libc::MS_REC)
 }
 
+/// Mounts what a descriptor stands for at a path, with all that is mounted in it.
+pub(crate) fn bind_open(place: BorrowedFd<'_>, at: &Path) -> io::Result<()> {
+    let source = format!("/proc/self/fd/{}", place.as_raw_fd());
+    mount(Some(Path::new(&source)), at, None, libc::MS_BIND | libc::MS_REC)
+}
+
 fn mount(
     source: Option<&Path>,
     target: &Path,

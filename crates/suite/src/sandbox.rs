@@ -160,6 +160,11 @@ impl Sandbox {
         if let Some(mounts) = mounts {
             writable.extend(mounts.hide_shared_memory().map(Path::to_owned));
             if !self.uses_packages {
+                let seen = [&self.readable[..], &writable[..]].concat();
+                // Walls let everybody connect to sockets there, as of the user's session or of containers.
+                for folder in PASSING {
+                    mounts.hide_but(Path::new(folder), &seen)?;
+                }
                 mounts.freeze_but(&writable)?;
             }
             // It says what of the next run is confined, which is not for the target to decide.
