@@ -84,3 +84,23 @@ pub fn hide() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn hidden_processes_are_not_dumpable() {
+        // In a child, before it executes a program, by which it would be dumpable again.
+        let hidden = || -> io::Result<()> {
+            hide()?;
+            match rustix::process::dumpable_behavior()? {
+                DumpableBehavior::NotDumpable => Ok(()),
+                _ => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        };
+        assert!(sys::before_exec(&mut Command::new("true"), hidden).status().unwrap().success());
+    }
+}
