@@ -34,6 +34,16 @@ fn shootouts_hand_secrets_over_a_pipe() {
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_no_marker(&outcome, arena.folder(), marker);
     assert_eq!(fs::metadata(arena.path("kept")).unwrap().mode() & 0o777, 0o700);
+    let mut folders = vec![arena.path("kept")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let metadata = entry.metadata().unwrap();
+            assert_eq!(metadata.mode() & 0o077, 0, "{:?}", entry.path());
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
 
     let literal = arena.path("suites/literal.toml");
     fs::write(&literal, suite.replace("env:THE_TOKEN", marker)).unwrap();

@@ -57,18 +57,8 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Creates a file in the place of whatever has its name in a folder where another program writes: a link put
-/// there leads nowhere, and a pipe is not waited for.
-pub fn create_anew(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        // It fails if a link has been put there again meanwhile (O_EXCL, open(2)).
-        _ => File::create_new(path),
-    }
-}
-
-/// Opens a regular file in such a folder: no link that has taken its place, which may lead to a file that is
-/// none of that program's, and no pipe.
+/// Opens a regular file in a folder where another program writes: no link that has taken its place, which may
+/// lead to a file that is none of that program's, and no pipe.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
@@ -207,11 +197,12 @@ mod tests {
         mkfifoat(CWD, &at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
         for name in ["link", "dangling", "pipe"] {
             open_regular(&at(name)).unwrap_err();
-            create_anew(&at(name)).unwrap().write_all(b"new").unwrap();
+            private::create_anew(&at(name)).unwrap().write_all(b"new").unwrap();
             assert_eq!(io::read_to_string(open_regular(&at(name)).unwrap()).unwrap(), "new");
         }
-        create_anew(&at("none at first")).unwrap();
-        create_anew(folder.path()).unwrap_err();
+        let first = private::create_anew(&at("none at first")).unwrap();
+        assert_eq!(first.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        private::create_anew(folder.path()).unwrap_err();
         assert!(fs::read(at("private")).unwrap() == b"kept" && !at("none").exists());
     }
 

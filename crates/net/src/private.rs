@@ -37,6 +37,19 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Creates a file for the user alone, in the place of whatever has its name in a folder where another program
+/// writes: a link put there leads nowhere, and a pipe is not waited for.
+///
+/// # Errors
+/// It cannot be created, or a folder has its name.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        // It fails if a link has been put there again meanwhile (O_EXCL, open(2)).
+        _ => OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path),
+    }
+}
+
 /// Opens a file to write it anew once it is [`empty`], for the user alone. Until then it holds what it has
 /// held.
 ///

@@ -264,7 +264,7 @@ enum Event {
 /// to be written does not become read-only, but the copy of it in a new namespace does.
 fn isolate(brief: &Brief) -> Result<(File, Option<OwnMounts>), NotStarted> {
     // In the program's folder, where an earlier step of it may have put a link to a file of the user's.
-    let file = net::files::create_anew(&brief.log).map_err(naming(brief.log.display()))?;
+    let file = net::private::create_anew(&brief.log).map_err(naming(brief.log.display()))?;
     let mounts = brief.sandbox.as_ref().map(Sandbox::isolate).transpose().map_err(|error| {
         let is_hiding = brief.sandbox.as_ref().is_some_and(|sandbox| sandbox.hides_processes);
         let is_refused = is_hiding && error.kind() == io::ErrorKind::Unsupported;
