@@ -146,10 +146,15 @@ def keep(program):
     kept = HERE / "corpus" / program.name
     sources = [path for path in [target_directory() / "corpus" / program.name, kept] if path.is_dir()]
     with tempfile.TemporaryDirectory() as merged:
-        # From the shortest on, each that sees a branch that none before it has seen; how often does not count.
-        command = [program, "-merge=1", "-use_counters=0", f"-max_len={INPUT_BYTES_MAX}", merged, *sources]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        seen, still = branches(program, *sources), branches(program, merged)
+        seen = branches(program, *sources)
+        # From the shortest on, each that sees a branch that none before it has seen. A branch that only what other
+        # inputs have left behind leads to may be lost: then how often each was seen counts, too, which keeps more.
+        for counters in (0, 1):
+            flags = ["-merge=1", f"-use_counters={counters}", f"-max_len={INPUT_BYTES_MAX}"]
+            command = [program, *flags, merged, *sources]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if (still := branches(program, merged)) >= seen:
+                break
         if still < seen:
             raise Failed(f"{program.name}: the fewest inputs see {still:,} of {seen:,} branches; nothing is changed")
         shutil.rmtree(kept, ignore_errors=True)

@@ -12,13 +12,14 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-# libFuzzer, as far as fuzz/run.py hears of it: an input is a branch. The merge takes all of the first directory but
-# for as many as LOST says.
+# libFuzzer, as far as fuzz/run.py hears of it: an input is a branch. A lossy merge loses one, and a coarse one does
+# without counters.
 LIBFUZZER = """#!/bin/sh
 echo "$@" >>"$0.log"
 [ -e "$0.broken" ] && exit 77
 case " $* " in
-*" -merge=1 "*) shift 3; to=$1; shift; for from; do cp "$from"/* "$to"; done; [ -e "$0.lossy" ] && rm "$to/b" ;;
+*" -merge=1 "*) shift 3; to=$1; shift; for from; do cp "$from"/* "$to"; done; [ -e "$0.lossy" ] && rm "$to/b"
+    case "$(tail -n 1 "$0.log")" in *"-use_counters=0 "*) [ -e "$0.coarse" ] && rm "$to/b" ;; esac ;;
 *" -runs=0 "*) shift 2; echo "#2 INITED cov: $(find "$@" -type f | wc -l)" ;;
 *) echo "number_of_executed_units: 10"; echo "#1 DONE cov: 5" ;;
 esac
@@ -77,6 +78,7 @@ class Fuzz(unittest.TestCase):
             self.fuzz.keep(self.program)
         self.assertEqual(os.listdir(kept), ["b"])
         os.remove(f"{self.program}.lossy")
+        Path(f"{self.program}.coarse").touch()
         self.fuzz.keep(self.program)
         self.assertEqual(sorted(os.listdir(kept)), ["a", "b"])
 
