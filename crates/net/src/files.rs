@@ -194,7 +194,7 @@ mod tests {
         fs::write(at("private"), "kept").unwrap();
         symlink("private", at("link")).unwrap();
         symlink("none", at("dangling")).unwrap();
-        mkfifoat(CWD, &at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
         for name in ["link", "dangling", "pipe"] {
             open_regular(&at(name)).unwrap_err();
             private::create_anew(&at(name)).unwrap().write_all(b"new").unwrap();
