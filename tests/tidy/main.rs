@@ -31,7 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("net", &["secret"]),
     ("load", &["codec", "wire", "secret"]),
     ("har", &["codec", "wire", "secret"]),
-    ("proxy", &["codec", "har", "net", "wire"]),
+    ("proxy", &["codec", "har", "net"]),
     ("results", &["stats"]),
     ("report", &["results", "stats"]),
     ("engine", &["codec", "wire", "load", "stats", "results", "net", "secret"]),

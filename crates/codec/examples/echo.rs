@@ -36,7 +36,7 @@ fn serve(mut socket: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// What goes out next.
+/// The bytes that go out next.
 #[derive(Default)]
 struct Output(Vec<u8>);
 

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The version that both ends must share: the program's version, and the version of the messages.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/9");
 
 /// The subject where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";

@@ -43,7 +43,7 @@ pub struct AnswerHead<K> {
     pub status: u16,
     /// How long the body says that it is.
     pub length: Option<u64>,
-    /// What was kept of the regular fields.
+    /// The values that were kept of the regular fields.
     pub kept: K,
 }
 

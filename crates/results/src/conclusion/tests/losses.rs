@@ -95,9 +95,9 @@ fn lag_is_told_by_its_bound() {
         super::super::actual(&outcome).unwrap()
     };
     let time = said("p95<1us", 4.32, 0.0);
-    assert!(time.starts_with("4.32ms, at most 100%"), "0 is what is left at least: {time}");
+    assert!(time.starts_with("4.32ms, up to 100%"), "0 is what is left at least: {time}");
     let rate = said("rate>=500/s", 400.0, 900.0);
-    assert!(rate.starts_with("400/s, at most 900/s"), "{rate}");
+    assert!(rate.starts_with("400/s, up to 900/s"), "{rate}");
 }
 
 /// A closed loop beside a server that stands still: what is told of it, and by which cause.
