@@ -343,7 +343,10 @@ impl<'a> Trace<'a> {
         let (at, leaf) = newest.take(SEARCHES_MAX).find_map(|at| {
             let exchange = &self.recording.exchanges[at];
             let leaves = json::leaves(exchange.answer.as_deref()?).filter(|_| exchange.status < 400)?;
-            let is_it = |leaf: &Leaf| leaf.value == value && is_same_name(key, &leaf.key);
+            // Each item of a list has a number; which of them is the user's own, it does not say.
+            let is_in_list = |leaf: &Leaf| leaf.pointer.split('/').any(|part| part.parse::<usize>().is_ok());
+            let is_it =
+                |leaf: &Leaf| leaf.value == value && is_same_name(key, &leaf.key) && !is_in_list(leaf);
             Some((at, leaves.into_iter().find(is_it)?))
         })?;
         Some(self.keep_answer(at, value, &leaf.key, format!("json:{}", leaf.pointer)))
@@ -491,9 +494,10 @@ pub(crate) fn is_of_person(key: &str) -> bool {
     TYPED.iter().any(|(typed, _)| key.eq_ignore_ascii_case(typed))
 }
 
-/// Returns whether a key names something by its number, as `userId` does.
+/// Returns whether a key names something by its number, as `userId` does; `paid` is a word of its own.
 pub(crate) fn is_of_id(key: &str) -> bool {
-    key.to_lowercase().ends_with("id")
+    ["id", "userid"].into_iter().any(|name| key.eq_ignore_ascii_case(name))
+        || ["_id", "-id", "Id", "ID"].into_iter().any(|end| key.ends_with(end))
 }
 
 /// Returns whether two keys may name the same number: what is `id` in one place is `userId` in another.

@@ -174,6 +174,16 @@ impl Writing<'_, '_> {
         if is_uuid(&leaf.value) {
             return Some("{uuid}".to_owned());
         }
+        // APIs write ids as texts, too. What is not measured has a column for those that no answer has.
+        if is_digits(&leaf.value) && !is_of_person(&leaf.key) && self.is_own_number(message, leaf) {
+            let at_s = message.turn.at_s;
+            if is_measured {
+                return self.own_number(leaf, at_s);
+            }
+            if let Some(found) = self.trace.own_number(&leaf.key, &leaf.value, at_s) {
+                return Some(found);
+            }
+        }
         let is_personal = is_unnamed && !is_room || self.differs(message, leaf);
         (is_personal && !is_measured || is_of_person(&leaf.key))
             .then(|| self.trace.column(&leaf.key, &leaf.value))

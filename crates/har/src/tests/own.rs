@@ -3,24 +3,33 @@
 use serde_json::{Value, json};
 
 use super::{NO_BODY, recording, table, with_request};
+use crate::trace::is_of_id;
 use crate::{Recording, draft};
 
-/// A session of the user with this number, which an answer at `path` told before the WebSocket.
-fn session(id: u16, path: Option<&str>) -> Recording {
+/// A session of the user with this number, which messages have as it is here: a number, or a text. An answer at
+/// `path` told it before the WebSocket, and so did one with a list of users.
+fn session(id: &Value, path: Option<&str>) -> Recording {
     let say = |text: &str| format!(">{}", json!({ "type": "say", "userId": id, "text": text }));
     let said = |text: &str| format!("<{}", json!({ "type": "said", "text": text }));
     let texts = [say("good morning"), said("good morning"), say("good evening"), said("good evening")];
     let mut har = recording("ws://a/", &texts.each_ref().map(String::as_str));
     if let Some(path) = path {
-        har = with_request(har, 39, ("GET", path), NO_BODY, &json!({ "id": id, "posts": 7 }));
+        har = with_request(har, 38, ("GET", path), NO_BODY, &json!({ "id": id, "posts": 7 }));
     }
+    har = with_request(har, 39, ("GET", "http://a/api/users"), NO_BODY, &json!([{ "id": 1 }, { "id": id }]));
     Recording::read("a.har", har.to_string().into_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn own_numbers_are_kept_of_answers() {
-    for (path, user) in [(Some("http://a/api/me"), "{id_2}"), (None, "100")] {
-        let toml = draft(&[session(100, path), session(101, path)], "users.csv").toml;
+    let me = Some("http://a/api/me");
+    for (path, ids, user) in [
+        (me, [json!(100), json!(101)], "{id_2}"),
+        (me, [json!("100"), json!("101")], "\"{id_2}\""),
+        (None, [json!(100), json!(101)], "100"),
+        (None, [json!("100"), json!("101")], "\"100\""),
+    ] {
+        let toml = draft(&ids.each_ref().map(|id| session(id, path)), "users.csv").toml;
         let table: toml::Table = toml.parse().unwrap();
         let send = table["broadcast"]["send"].as_str().unwrap();
         assert!(send.contains(&format!("\"userId\":{user}")), "{toml}");
@@ -33,6 +42,14 @@ fn own_numbers_are_kept_of_answers() {
         );
         assert_eq!(toml.contains("{person.userid}"), path.is_none(), "a remark names the column: {toml}");
     }
+}
+
+#[test]
+fn keys_of_ids_end_with_the_word() {
+    let keys = ["id", "ID", "userid", "userId", "user_id", "player-id", "userID"];
+    let others = ["paid", "valid", "grid", "bid"];
+    assert_eq!(keys.into_iter().filter(|key| !is_of_id(key)).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(others.into_iter().filter(|key| is_of_id(key)).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]
