@@ -43,8 +43,10 @@ const CREDENTIALS: [&str; 2] = ["auth", "init-payload"];
 const DAY_S: f64 = 86_400.0;
 /// A number that varies is seen to do so in this many messages.
 const SERIES_MIN: usize = 3;
-/// The same of a text with digits alone: nothing but a number that counts is written so.
+/// The same of a text with digits alone under a key of what counts messages. Elsewhere, two texts in a row may be
+/// the ids of two users, or two amounts.
 const COUNT_MIN: usize = 2;
+const COUNTERS: [&str; 6] = ["ref", "msg_ref", "seq", "n", "nr", "counter"];
 /// The placeholder of a number that counts.
 const SEQ: &str = "{seq}";
 
@@ -161,12 +163,8 @@ impl Writing<'_, '_> {
                 self.series(&message.kind, leaf, SERIES_MIN)
             };
         }
-        if is_digits(&leaf.value) {
-            // As a text, it counts messages or varies as people type.
-            let series = self.series(&message.kind, leaf, COUNT_MIN).filter(|found| found == SEQ);
-            if series.is_some() {
-                return series;
-            }
+        if let Some(found) = self.counter(&message.kind, leaf) {
+            return Some(found);
         }
         if let Some(found) = self.trace.resolve(&leaf.key, &leaf.value, message.turn.at_s, in_string) {
             return Some(found);
@@ -284,6 +282,16 @@ impl Writing<'_, '_> {
             ));
         }
         found
+    }
+
+    /// Texts of digits that count messages: others vary as people type.
+    fn counter(&self, kind: &Kind, leaf: &Leaf) -> Option<String> {
+        if !is_digits(&leaf.value) {
+            return None;
+        }
+        let is_counter = COUNTERS.contains(&leaf.key.to_lowercase().as_str());
+        let values_min = if is_counter { COUNT_MIN } else { SERIES_MIN };
+        self.series(kind, leaf, values_min).filter(|found| found == SEQ)
     }
 
     /// Numbers that count, and numbers that vary.

@@ -75,11 +75,14 @@ fn late_pongs_answer_their_pings() {
 
 #[test]
 fn references_count_or_tell_the_time() {
-    for (first, second, expected) in
-        [("1", "2", "{seq}"), ("1000000000123", "1000000002456", "{now}000"), ("12", "57", "57")]
-    {
+    for (key, first, second, expected) in [
+        ("ref", "1", "2", "{seq}"),
+        ("ref", "1000000000123", "1000000002456", "{now}000"),
+        ("ref", "12", "57", "57"),
+        ("qty", "1", "2", "2"),
+    ] {
         let say = |text: &str, number: &str| {
-            format!(">{}", json!({ "event": "say", "payload": { "text": text }, "ref": number }))
+            format!(">{}", json!({ "event": "say", "payload": { "text": text }, (key): number }))
         };
         let said = |text: &str| format!("<{}", json!({ "event": "said", "payload": { "text": text } }));
         let texts = [
@@ -91,7 +94,7 @@ fn references_count_or_tell_the_time() {
         let table = table(&recording("ws://a/", &texts.each_ref().map(String::as_str)));
         let send: Value = serde_json::from_str(table["broadcast"]["send"].as_str().unwrap()).unwrap();
         assert_eq!(send["payload"]["text"].as_str(), Some("{id} {padding}"), "{table}");
-        assert_eq!(send["ref"].as_str(), Some(expected), "{table}");
+        assert_eq!(send[key].as_str(), Some(expected), "{table}");
     }
 }
 
