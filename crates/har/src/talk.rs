@@ -227,13 +227,11 @@ impl Talk {
             .then(|| Purpose::Answer { to: to.clone() })
     }
 
-    /// The newest answer of this kind that stands right behind its question.
-    pub(crate) fn newest_answer(&self, kind: &Kind, to: &Kind) -> Option<usize> {
-        let is_behind = |&at: &usize| {
-            let before = at.checked_sub(1).map(|before| &self.messages[before]);
-            before.is_some_and(|before| !before.turn.is_sent && before.kind == *to)
-        };
-        self.of(true, kind).map(|(at, _)| at).rev().find(is_behind)
+    /// The question that this message answers: a late answer may stand behind other messages.
+    pub(crate) fn question(&self, at: usize, to: &Kind) -> usize {
+        let is_question = |before: &Message| !before.turn.is_sent && before.kind == *to;
+        let found = self.messages[..at].iter().rposition(is_question);
+        found.expect("an answer stands behind its question")
     }
 
     /// Returns whether people talk by it, as with `message.create`: what is joined stands under no such key.

@@ -47,8 +47,7 @@ impl Session<'_> {
                     if let Some(event) = &event {
                         out.line(event);
                     }
-                    let at = talk.newest_answer(kind, to).unwrap_or(at);
-                    let asked = at.saturating_sub(1);
+                    let asked = talk.question(at, to);
                     // Its values are those of the message that it answers, and no older ones.
                     writing.asked = Some(asked);
                     let text = end(writing.message(at, None, at));

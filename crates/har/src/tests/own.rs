@@ -63,8 +63,8 @@ fn late_pongs_answer_their_pings() {
             "<{\"op\":\"note\"}",
             ">{\"op\":\"pong\",\"n\":8}",
             "<{\"op\":\"ping\",\"n\":9}",
-            ">{\"op\":\"pong\",\"n\":9}",
             "<{\"op\":\"note\"}",
+            ">{\"op\":\"pong\",\"n\":9}",
         ],
     ));
     let answer = &table["answer"][0];
