@@ -203,12 +203,12 @@ impl Talk {
     /// behind others.
     fn answer(&self, kind: &Kind) -> Option<Purpose> {
         let is_pong = kind.is_named(&[PONG]);
+        // Where both sides ask, the server's pong is an answer itself.
+        let is_ping = |kind: &Kind| kind.is_named(&BEATS) && !kind.is_named(&[PONG]);
         let before = |at: usize| {
             let mut before = self.messages[..at].iter().rev();
             match is_pong {
-                true => before
-                    .take(LATE_MAX)
-                    .find(|message| !message.turn.is_sent && message.kind.is_named(&BEATS)),
+                true => before.take(LATE_MAX).find(|message| !message.turn.is_sent && is_ping(&message.kind)),
                 false => before.next().filter(|message| !message.turn.is_sent),
             }
         };

@@ -42,7 +42,7 @@ impl Session<'_> {
                     let Some(condition) = to.condition(&kinds) else { continue };
                     // An answer explains its question, which needs no rule of its own.
                     explained.insert(to);
-                    out.comment(&format!("{}: followed each {} at once.", kind.name(), to.name()));
+                    out.comment(&format!("{}: answered each {}.", kind.name(), to.name()));
                     out.line(&format!("[[answer]]\nwhen = {condition}"));
                     if let Some(event) = &event {
                         out.line(event);

@@ -74,6 +74,17 @@ fn late_pongs_answer_their_pings() {
 }
 
 #[test]
+fn pongs_of_both_sides_answer_pings() {
+    let [ping, pong] = ["{\"op\":\"ping\"}", "{\"op\":\"pong\"}"];
+    let round = [format!("<{ping}"), format!(">{ping}"), format!("<{pong}"), format!(">{pong}")];
+    let round = round.each_ref().map(String::as_str);
+    let table = table(&recording("ws://a/", &[round, round].concat()));
+    assert_eq!(table["answer"][0]["when"]["json"]["/op"].as_str(), Some("ping"), "{table}");
+    assert_eq!(table["answer"][0]["send"].as_str(), Some(pong), "{table}");
+    assert_eq!(table["heartbeat"][0]["send"].as_str(), Some(ping), "{table}");
+}
+
+#[test]
 fn references_count_or_tell_the_time() {
     for (key, first, second, expected) in [
         ("ref", "1", "2", "{seq}"),
