@@ -12,8 +12,8 @@ use crate::exit::Failure;
 /// # Errors
 /// Both sides are servers: what measures them is said.
 pub(super) fn refuse_servers(a: &str, b: &str) -> Result<(), Failure> {
-    // Neither an id nor @N has a colon.
-    let is_server = |word: &str| word.contains(':') && !Path::new(word).exists();
+    // Neither @N nor an id of throng's own has a colon; each side may be a list.
+    let is_server = |word: &str| word.split(',').all(|part| part.contains(':') && !Path::new(part).exists());
     if !(is_server(a) && is_server(b)) {
         return Ok(());
     }
@@ -68,6 +68,18 @@ mod tests {
         let notes = tell_apart(&mut a, &mut b).unwrap();
         assert_eq!(notes, [Note::NamedAgain { side: "A".into(), run: "1".into() }]);
         assert_eq!((a, b), (side(&["1", "2"]), side(&["3"])));
+    }
+
+    #[test]
+    fn files_of_a_list_are_no_servers() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["21:00.json", "21:05.json"].map(|name| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            path.display().to_string()
+        });
+        assert!(refuse_servers(&files.join(","), &format!("{},@2", files[0])).is_ok());
+        assert!(refuse_servers("127.0.0.1:9/ws", "ws://h/").is_err());
     }
 
     #[test]
