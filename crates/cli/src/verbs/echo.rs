@@ -32,7 +32,8 @@ const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_
 ///
 /// Open model (as in wsdemo): each client sends one message every --interval, whatever the server does, and
 /// latency counts from when a message was due. Closed model, with -c: that many messages are under way at once, of
-/// as many clients. With -s (as in websocket-bench), each step adds --step-size clients until --limit-rtt is exceeded.
+/// as many clients. With -s (as in websocket-bench), or with -c and --limit-rtt or --limit-percentile, each step adds
+/// --step-size clients until --limit-rtt is exceeded.
 #[derive(Args)]
 pub(crate) struct Echo {
     #[command(flatten)]

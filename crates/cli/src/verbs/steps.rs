@@ -29,7 +29,7 @@ const LIMIT_RTT_NS: u64 = 500_000_000;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StepArgs {
     /// Clients, all connected before the load begins [default: echo 1,000, or as many as -c; broadcast, and echo
-    /// with -s, go up in steps]
+    /// with -s, or with -c and --limit-rtt or --limit-percentile, go up in steps]
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) clients: Option<u64>,
     /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size messages
