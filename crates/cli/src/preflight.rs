@@ -11,7 +11,7 @@ use wire::{DialectId, Facts, HttpOptions};
 
 use crate::answer::Answer;
 use crate::exit::Failure;
-use crate::flags::access;
+use crate::flags::access::{self, AccessArgs};
 use crate::interrupts;
 use crate::request::{self, Request};
 use crate::secrets;
@@ -45,7 +45,7 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     let result = engine::probe(plan, tries_request, &|| interrupts.count() > 0)
         .map_err(|error| Failure::of_generator("start_client", "start a client", net::errors::told(&error)))?
         .ok_or_else(Failure::interrupted)?;
-    if let Some(Obstacle { key, text }) = obstacle(plan, asks, &result) {
+    if let Some(Obstacle { key, text }) = obstacle(plan, &args.access, asks, &result) {
         let url = secrets::url(&target.url);
         let failure = match result.is_local {
             true => Failure::of_generator("connect", format!("connect from this machine to {url}"), text),
@@ -71,7 +71,7 @@ struct Obstacle {
 }
 
 /// Finds an obstacle to the load, if there is one.
-fn obstacle(plan: &Plan, asks: bool, result: &ProbeResult) -> Option<Obstacle> {
+fn obstacle(plan: &Plan, access: &AccessArgs, asks: bool, result: &ProbeResult) -> Option<Obstacle> {
     if plan.tls.is_none() && (result.failure.is_some() || result.status == Some(400)) && is_tls(result) {
         let ClientSpec { dialect, of_dialect, .. } = &plan.client_spec;
         let is_of_requests = asks && dialect.is_over_requests(&of_dialect.settings);
@@ -80,7 +80,7 @@ fn obstacle(plan: &Plan, asks: bool, result: &ProbeResult) -> Option<Obstacle> {
         return Some(Obstacle { key: "speaks_tls".to_owned(), text });
     }
     if let Some(status) = result.status {
-        let text = wrong_status(plan, status, result)?;
+        let text = wrong_status(plan, access, status, result)?;
         return Some(Obstacle { key: format!("status_{status}"), text });
     }
     let heard = result.excerpt();
@@ -101,12 +101,12 @@ fn obstacle(plan: &Plan, asks: bool, result: &ProbeResult) -> Option<Obstacle> {
     // What the error quotes already is not said again.
     let is_news = is_text && !heard.is_empty() && !why.contains(&heard);
     let quoted = if is_news { format!(" (it said: {heard})") } else { String::new() };
-    let text = format!("{kind}: {why}{quoted}{}", hint(plan, kind, why, &heard));
+    let text = format!("{kind}: {why}{quoted}{}", hint(plan, access, kind, why, &heard));
     Some(Obstacle { key: kind.clone(), text })
 }
 
 /// Explains the status of an answer, unless it is one to be measured.
-fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String> {
+fn wrong_status(plan: &Plan, access: &AccessArgs, status: u16, result: &ProbeResult) -> Option<String> {
     let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
     // A server error may be what is to be measured; a wrong path hardly is.
     let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
@@ -114,7 +114,7 @@ fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String
     match &result.failure {
         None if !is_wrong || http.is_expected(status) => None,
         None => {
-            let remedy = remedy(plan, status, true);
+            let remedy = remedy(plan, access, status, true);
             let or = if remedy.ends_with('?') { " If it is" } else { "; or if that is right" };
             Some(format!(
                 "{} {} was answered with {}{remedy}{or}: --expect-status {status}",
@@ -129,7 +129,7 @@ fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String
             let told = if is_stream { answer.reason(status) } else { answer.told(status) };
             let remedy = match is_stream {
                 true => format!(" and an event stream; pass --protocol {}", DialectId::Sse.name()),
-                false => remedy(plan, status, false),
+                false => remedy(plan, access, status, false),
             };
             Some(format!("{kind}: the server answered {asked} with {told}{remedy}"))
         }
@@ -162,7 +162,7 @@ pub(crate) fn is_tls(result: &ProbeResult) -> bool {
 }
 
 /// The remedy for a status.
-fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
+fn remedy(plan: &Plan, access: &AccessArgs, status: u16, is_request: bool) -> String {
     match status {
         300..=399 => "; give the URL that it leads to".to_owned(),
         401 => format!("; {}", access::log_in()),
@@ -180,17 +180,17 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
         _ => {
             let usual = usual_place(plan).map_or(String::new(), |usual| format!(" {usual}"));
             let what = if hears_alone(plan) { "an event stream" } else { "a WebSocket" };
-            let look = looking(plan).map_or(String::new(), |look| format!("; look for one: {look}"));
+            let look = looking(plan, access).map_or(String::new(), |look| format!("; look for one: {look}"));
             format!("; is the path right, and is there {what}?{usual}{}{look}", unwelcome(plan, status))
         }
     }
 }
 
-/// The command that looks at the usual places of the plan's server, unless that has no address.
-fn looking(plan: &Plan) -> Option<String> {
+/// The command that looks at the usual places of the plan's server as its clients do, unless that has no address.
+fn looking(plan: &Plan, access: &AccessArgs) -> Option<String> {
     let has_address = plan.endpoints.iter().any(|endpoint| matches!(endpoint, Endpoint::Inet(_)));
     let scheme = if plan.tls.is_some() { "https" } else { "http" };
-    has_address.then(|| format!("throng {scheme}://{}", plan.client_spec.host))
+    has_address.then(|| format!("throng {scheme}://{}{}", plan.client_spec.host, access.flags()))
 }
 
 /// The usual path of the protocol's servers, in words, if the URL leads elsewhere.
@@ -219,7 +219,7 @@ fn unwelcome(plan: &Plan, status: u16) -> String {
 }
 
 /// A likely cause of the error, or what to try.
-fn hint(plan: &Plan, kind: &str, why: &str, heard: &str) -> Cow<'static, str> {
+fn hint(plan: &Plan, access: &AccessArgs, kind: &str, why: &str, heard: &str) -> Cow<'static, str> {
     if [kind, why, heard].into_iter().any(access::is_refusal_at_once) {
         return format!("; {}", access::log_in()).into();
     }
@@ -249,7 +249,8 @@ fn hint(plan: &Plan, kind: &str, why: &str, heard: &str) -> Cow<'static, str> {
         error_kind::CLOSED => "; the server's own log may say why",
         // What it said names another remedy.
         error_kind::CONNECT_TIMEOUT if heard.is_empty() => {
-            let look = looking(plan).map_or(String::new(), |look| format!("look at the server: {look}, or "));
+            let look = looking(plan, access)
+                .map_or(String::new(), |look| format!("look at the server: {look}, or "));
             return format!("; {look}wait longer: --connect-timeout 10s").into();
         }
         _ => "",

@@ -15,7 +15,7 @@ fn probe_result(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8])
 
 /// The key of what is in the way, if its text holds these names.
 fn key_of(plan: &Plan, asks: bool, result: &ProbeResult, names: &[&str]) -> Option<String> {
-    let Obstacle { key, text } = obstacle(plan, asks, result)?;
+    let Obstacle { key, text } = obstacle(plan, &AccessArgs::default(), asks, result)?;
     for name in names {
         assert!(text.contains(name), "{key} does not name {name}: {text}");
     }
@@ -56,6 +56,17 @@ fn obstacles_have_keys_and_advice() {
 }
 
 #[test]
+fn a_look_trusts_as_the_run_does() {
+    let plan = plan_for("ws://127.0.0.1:1/ws", "json");
+    let access = AccessArgs { insecure: true, ..AccessArgs::default() };
+    for (kind, status) in [("http_status", Some(404)), ("connect_timeout", None)] {
+        let result = probe_result(Some((kind, "why")), status, b"");
+        let text = obstacle(&plan, &access, false, &result).unwrap().text;
+        assert!(text.contains("throng http://127.0.0.1:1 --insecure"), "{text}");
+    }
+}
+
+#[test]
 fn servers_without_http_2_are_told_apart() {
     let plan = plan_for("http://127.0.0.1:1/", "http2");
     for (kind, said, names) in [
@@ -65,7 +76,9 @@ fn servers_without_http_2_are_told_apart() {
         let result = probe_result(Some((kind, "why")), None, said);
         assert_eq!(key_of(&plan, true, &result, names).as_deref(), Some(kind));
     }
-    let refused = obstacle(&plan, true, &probe_result(Some(("refused", "why")), None, b"")).unwrap();
+    let refused =
+        obstacle(&plan, &AccessArgs::default(), true, &probe_result(Some(("refused", "why")), None, b""))
+            .unwrap();
     assert!(!refused.text.contains("--http2"), "{}", refused.text);
 }
 
@@ -75,7 +88,8 @@ fn the_usual_path_is_named() {
     let plan = plan_for("ws://127.0.0.1:1/ws", "actioncable");
     let names = ["/cable", "--origin http://127.0.0.1:1"];
     assert_eq!(key_of(&plan, false, &not_found, &names).as_deref(), Some("status_404"));
-    let usual = obstacle(&plan_for("ws://127.0.0.1:1/cable", "actioncable"), false, &not_found).unwrap();
+    let plan = plan_for("ws://127.0.0.1:1/cable", "actioncable");
+    let usual = obstacle(&plan, &AccessArgs::default(), false, &not_found).unwrap();
     assert!(!usual.text.contains("/cable"), "{}", usual.text);
 }
 
@@ -103,13 +117,16 @@ fn another_dialect_is_known_by_its_welcome() {
     let key = key_of(&plan, false, &welcome, &["--protocol actioncable"]);
     assert_eq!(key.as_deref(), Some("speaks_actioncable"));
     let greeting = probe_result(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x05hello");
-    assert!(obstacle(&plan, false, &greeting).is_none());
+    assert!(obstacle(&plan, &AccessArgs::default(), false, &greeting).is_none());
     plan.client_spec.dialect = DialectId::Custom;
-    assert!(obstacle(&plan, false, &welcome).is_none(), "an app may open as any");
+    assert!(obstacle(&plan, &AccessArgs::default(), false, &welcome).is_none(), "an app may open as any");
     plan.client_spec.dialect = DialectId::WsStream;
-    assert!(obstacle(&plan, true, &welcome).is_none());
+    assert!(obstacle(&plan, &AccessArgs::default(), true, &welcome).is_none());
     let plan = plan_for("ws://127.0.0.1:1/", "actioncable");
-    assert!(obstacle(&plan, false, &welcome).is_none(), "it is the one that is spoken");
+    assert!(
+        obstacle(&plan, &AccessArgs::default(), false, &welcome).is_none(),
+        "it is the one that is spoken"
+    );
 }
 
 #[test]
