@@ -67,6 +67,15 @@ impl Reply {
         let is_late = self.failure.as_ref().is_none_or(|(kind, _)| kind == error_kind::CONNECT_TIMEOUT);
         is_late && self.status.is_none()
     }
+
+    /// The server's end of the connection, in words. Any other failure is one of the protocol that is usual at the
+    /// place, which the server may not speak.
+    fn end(&self) -> Option<&str> {
+        let (kind, why) = self.failure.as_ref()?;
+        [error_kind::CLOSED, error_kind::EOF, error_kind::RESET]
+            .contains(&kind.as_str())
+            .then_some(why.as_str())
+    }
 }
 
 /// A service at a place.
@@ -367,11 +376,10 @@ fn details(service: Service, reply: &Reply, has_barrier: bool) -> Vec<String> {
         }
         // What is in the way is said below.
         (Service::Plain, Some(101)) if has_barrier => Vec::new(),
-        (Service::Plain, Some(101)) if reply.failure.is_some() => {
-            reply.failure.iter().map(|(_, why)| why.clone()).collect()
-        }
-        (Service::Plain, Some(101)) if !reply.text.is_empty() => {
-            vec![format!("it opens with {}", reply.text)]
+        (Service::Plain, Some(101)) => {
+            let text = Some(&reply.text).filter(|text| !text.is_empty());
+            let opening = text.map(|text| format!("it opens with {text}"));
+            reply.end().map(str::to_owned).or(opening).into_iter().collect()
         }
         _ => Vec::new(),
     }
@@ -469,6 +477,17 @@ mod tests {
             let reply = Reply { is_answered, ..reply(status, &head, "{}") };
             let found = found(&Place::get(path), &reply, None).unwrap();
             assert_eq!(found.service, service, "{path} {status} {media}");
+        }
+    }
+
+    #[test]
+    fn greetings_outlive_a_timeout_of_the_usual_protocol() {
+        for (kind, details) in
+            [(error_kind::CONNECT_TIMEOUT, "it opens with hello"), (error_kind::CLOSED, "why")]
+        {
+            let failure = Some((kind.to_owned(), "why".to_owned()));
+            let reply = Reply { failure, ..reply(101, "", "hello") };
+            assert_eq!(found(&at("/chat"), &reply, None).unwrap().details, [details]);
         }
     }
 
