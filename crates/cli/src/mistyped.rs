@@ -38,7 +38,8 @@ const RATE: &[&str] = &["--rate"];
 const MESSAGES: &[&str] = &["--sample-size", "--amount"];
 
 /// Flags of k6, Artillery, hey, oha, autocannon and wrk.
-const FOREIGN: [Foreign; 8] = [
+const FOREIGN: [Foreign; 9] = [
+    Foreign { name: "-c", ours: CLIENTS },
     Foreign { name: "--vus", ours: CLIENTS },
     Foreign { name: "--connections", ours: CLIENTS },
     Foreign { name: "--count", ours: CLIENTS },
@@ -260,6 +261,7 @@ mod tests {
     fn errors_are_a_line_with_their_flag() {
         for (line, flag, rest) in [
             ("throng echo --vus 10", "--vus", "--clients"),
+            ("throng idle -c 5", "-c", "--clients?"),
             ("throng http --qps 10", "--qps", "--rate"),
             ("throng http --vus 10", "--vus", "--connections"),
             ("throng http --iterations 10", "--iterations", "--amount"),
