@@ -115,21 +115,22 @@ fn unknown(given: &str, error: &Error, verb: &Command, program: &Command, words:
         true => (flag(given), "no such flag of"),
         false => (given.to_owned(), "one argument too many for"),
     };
-    if LATENCY.contains(&what.as_str()) {
+    // Verbs that load a server all end in a report, unless they are told not to.
+    let reports = has(verb, "--no-report");
+    if reports && LATENCY.contains(&what.as_str()) {
         return format!("{what}: {problem} {of}; latencies are always printed, leave it out ({all})");
     }
-    // wrk has no verbs.
-    if of == program.get_name() && what.starts_with('-') {
-        return format!("{what}: {problem} {of}; begin with a command: throng echo, throng http ({all})");
-    }
-    // Verbs that load a server all end in a report, unless they are told not to.
-    let loads = verb.get_name() == LOOK || has(verb, "--no-report");
+    let loads = verb.get_name() == LOOK || reports;
     let is_of_load = loads && program.find_subcommand(LOAD).is_some_and(|load| has(load, &what));
     let load = || is_of_load.then(|| format!("throng {LOAD}"));
     // clap's own is the flag whose name looks most like it. A flag of another verb is hardly mistyped.
     let similar = error.get(ContextKind::SuggestedArg).map(ToString::to_string);
     let is_like = |arg: &String| !is_of_load || what.starts_with(arg.as_str());
     let similar = similar.filter(|arg| !arg.is_empty() && is_like(arg));
+    // wrk has no verbs.
+    if of == program.get_name() && what.starts_with('-') && similar.is_none() {
+        return format!("{what}: {problem} {of}; begin with a command: throng echo, throng http ({all})");
+    }
     let meant = ours(verb, &what).map(str::to_owned).or_else(|| elsewhere(verb, &what, words));
     // A URL alone is looked at: whoever adds a load means to load it.
     let first = if verb.get_name() == LOOK { load() } else { None };
@@ -267,6 +268,7 @@ mod tests {
             ("throng http --iterations 10", "--iterations", "--amount"),
             ("throng http --latency", "--latency", "leave it out"),
             ("throng -t2 -c10 http://h/", "-t", "throng http"),
+            ("throng --verison", "--verison", "--version?"),
             ("throng probe --short ws://h/ --clients 5", "--clients", "throng echo?"),
             ("throng probe --short ws://h/ -c 5", "-c", "throng echo?"),
             ("throng idle --rate 5", "--rate", "throng echo?"),
@@ -286,5 +288,7 @@ mod tests {
             assert!(text.starts_with(&format!("{flag}: ")), "{line}: {text}");
             assert!(text.contains(rest) && !text.contains('\n') && !text.contains(" -- "), "{line}: {text}");
         }
+        let without_latencies = of("throng compare a b -L");
+        assert!(!without_latencies.contains("leave it out"), "{without_latencies}");
     }
 }
