@@ -10,7 +10,7 @@ use results::format::printable;
 /// An error for each limit by which a step fails the run, a warning for each reason not to trust the figures; a
 /// line each.
 pub fn annotations(run: &Run) -> String {
-    let title = property(&format!("throng {}", run.scenario));
+    let title = property(&format!("throng {}", run.verb()));
     let mut lines = String::new();
     let rule = FailureRule::of(run);
     for step in &run.steps {
@@ -60,6 +60,13 @@ mod tests {
         ::error title=throng broadcast::at 4,000 clients: loss.wrong
         ::warning title=throng broadcast::caveat.samples
         ");
+    }
+
+    #[test]
+    fn titles_have_the_verb_that_was_typed() {
+        let mut run = limited();
+        run.command[1] = "audit".into();
+        assert!(annotations(&run).starts_with("::error title=throng audit::"), "{}", annotations(&run));
     }
 
     #[test]

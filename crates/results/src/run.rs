@@ -55,6 +55,12 @@ impl Run {
     pub fn is_looking(&self) -> bool {
         self.is_search || self.scenario.facts().sweeps
     }
+
+    /// The verb as it was typed: an audit, or the run of an app, is a broadcast by its scenario.
+    pub fn verb(&self) -> &str {
+        let is_verb = |word: &&String| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        self.command.get(1).filter(is_verb).map_or(self.scenario.name(), String::as_str)
+    }
 }
 
 /// The server under test.

@@ -64,7 +64,7 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn new(run: &Run, steps: Option<u32>, has_colour: bool, is_ascii: bool) -> Self {
         let target = run.target.name.as_ref().unwrap_or(&run.target.url);
-        let title = format!("throng {} · {} · {target}", run.scenario, run.dialect);
+        let title = format!("throng {} · {} · {target}", run.verb(), run.dialect);
         let title = printable(&title);
         let step = run.steps.len() + 1;
         let (seconds, cells) = (VecDeque::new(), BTreeMap::new());

@@ -16,14 +16,8 @@ pub(super) fn head(run: &Run) -> String {
     });
     let server = server.map(|server| format!(" ({server})")).unwrap_or_default();
     let target = format!("{}{server}", run.target.url);
-    let parts = [Some(format!("throng {}", verb(run))), protocol.cloned(), Some(target)];
+    let parts = [Some(format!("throng {}", run.verb())), protocol.cloned(), Some(target)];
     results::format::printable(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")) + "\n"
-}
-
-/// The verb as it was typed: an audit, or the run of an app, is a broadcast by its scenario.
-fn verb(run: &Run) -> String {
-    let is_verb = |word: &&String| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    run.command.get(1).filter(is_verb).cloned().unwrap_or_else(|| run.scenario.to_string())
 }
 
 /// The load that was asked of a step: `200 clients · open model, 50.0 messages/s · 10.0s`.
