@@ -337,19 +337,23 @@ fn every_app_through_the_proxy() {
     let mut failed = Vec::new();
     for case in CASES {
         // What fails on the way fails its row, and not the table of all others.
-        let recorded = match panic::catch_unwind(|| Recorded::by_proxy(case)) {
-            Ok(Some(recorded)) => recorded,
+        let proved = panic::catch_unwind(|| {
+            let recorded = Recorded::by_proxy(case)?;
+            let proof = recorded.prove_own(CLIENTS);
+            Some((recorded, proof))
+        });
+        let (recorded, proof) = match proved {
+            Ok(Some(proved)) => proved,
             Ok(None) => {
                 table += &format!("| {} | not here |  |  |  |  |  |\n", case.app);
                 continue;
             }
             Err(_) => {
-                table += &format!("| {} | not recorded |  |  |  |  | ✗ |\n", case.app);
+                table += &format!("| {} | not proven |  |  |  |  | ✗ |\n", case.app);
                 failed.push(case.app.to_owned());
                 continue;
             }
         };
-        let proof = recorded.prove_own(CLIENTS);
         let row = proof.in_table(case);
         print!("{row}");
         table += &row;
