@@ -131,8 +131,8 @@ fn connections(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
                         is_paced |= site.open() > open;
                     }
                     Err(again) => match refused(again)? {
-                        // Without a connection there is no number of them to tell.
-                        lost @ Refusal::Lost(_) if held.sockets.is_empty() => return Err(lost.into()),
+                        // Without a connection, of a probe that waits either, there is no number of them to tell.
+                        lost @ Refusal::Lost(_) if site.open() == 0 => return Err(lost.into()),
                         _ => break Some(refusal),
                     },
                 }
@@ -220,7 +220,11 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let waited = refused_at.elapsed();
     let (again, refused_again) = admit(tester, WINDOW / 2)?;
     if accepted + again == 0 && matches!(refusal, Refusal::Lost(_)) {
-        return Err(refusal.into());
+        return Err(match site.open() {
+            0 => refusal.into(),
+            // The number of connections is what is limited, and not their rate.
+            open => NotTried(format!("none is let in beside the {open} open: {refusal}")),
+        });
     }
     let until_refused = refused_at.elapsed();
     let fills = again > 0 && (refused_again.is_none() || lets_in_soon(tester, waited / again as u32)?);
