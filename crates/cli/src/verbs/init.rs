@@ -159,7 +159,6 @@ impl Protocol {
     /// The topic of `throng docs` with the login, the rooms and the errors of its servers.
     fn topic(self) -> &'static str {
         match self {
-            Self::Plain => "fastapi",
             Self::Actioncable => "rails",
             Self::Phoenix | Self::Liveview => "phoenix",
             Self::Socketio => "socketio",
@@ -172,7 +171,8 @@ impl Protocol {
             Self::Supabase => "supabase",
             Self::Jsonrpc | Self::Ocpp => "jsonrpc",
             Self::Game | Self::Ticker => "games",
-            Self::Sockjs | Self::Sse => "app",
+            // Servers of any framework speak these.
+            Self::Plain | Self::Sockjs | Self::Sse => "app",
         }
     }
 
@@ -284,5 +284,6 @@ mod tests {
         for protocol in Protocol::value_variants() {
             assert!(Cli::try_parse_from(["throng", "docs", protocol.topic()]).is_ok(), "{protocol:?}");
         }
+        assert_eq!(Protocol::Plain.topic(), "app", "it is of no framework");
     }
 }
