@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use wire::{Config, Resumption};
 
 use super::bisection::Bisection;
-use super::probe::{NO_SESSION, Needs, Probe};
+use super::probe::{Needs, Probe};
 use super::row::{Finding, NotTried, Outcome, Topic, seconds};
 use super::site::{Site, Tester};
 use super::subscriber::Subscriber;
@@ -128,7 +128,7 @@ fn ladder(max: Duration, clients: usize) -> Vec<Duration> {
 
 fn horizon(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let site = tester.site;
-    let service = site.service.ok_or_else(|| NotTried(NO_SESSION.to_owned()))?;
+    let service = site.service.expect("Needs::Session asks for a service");
     let bad = |bad: load::BadClientSpec| NotTried(bad.to_string());
     let mut client_spec = site.plan.client_spec.clone();
     let settings = &mut client_spec.of_dialect.settings;

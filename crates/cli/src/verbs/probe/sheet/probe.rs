@@ -21,9 +21,6 @@ pub(super) enum Needs {
     Session,
 }
 
-/// The reason for an empty row where nothing can be resumed.
-pub(super) const NO_SESSION: &str = "no session that lets clients in was found";
-
 /// One probe.
 pub(super) struct Probe {
     /// The rows it fills, in the order of its outcomes.
@@ -64,7 +61,7 @@ impl Probe {
             Needs::Server => None,
             Needs::Tls => site.plan.tls.is_none().then_some("the URL has no TLS"),
             Needs::Session => match site.service {
-                None => Some(NO_SESSION),
+                None => Some("no session that lets clients in was found"),
                 Some(service) => {
                     (!service.resumes()).then_some("clients of this protocol begin anew after a disconnect")
                 }
