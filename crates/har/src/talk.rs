@@ -227,7 +227,7 @@ impl Talk {
             .then(|| Purpose::Answer { to: to.clone() })
     }
 
-    /// The question that this message answers: a late answer may stand behind other messages.
+    /// The number of the question that a message answers: a late answer may stand behind others.
     pub(crate) fn question(&self, at: usize, to: &Kind) -> usize {
         let is_question = |before: &Message| !before.turn.is_sent && before.kind == *to;
         let found = self.messages[..at].iter().rposition(is_question);

@@ -496,7 +496,7 @@ pub(crate) fn is_of_person(key: &str) -> bool {
 
 /// Returns whether a key names something by its number, as `userId` does; `paid` is a word of its own.
 pub(crate) fn is_of_id(key: &str) -> bool {
-    ["id", "userid"].into_iter().any(|name| key.eq_ignore_ascii_case(name))
+    ["id", "uid", "userid"].into_iter().any(|name| key.eq_ignore_ascii_case(name))
         || ["_id", "-id", "Id", "ID"].into_iter().any(|end| key.ends_with(end))
 }
 

@@ -43,8 +43,8 @@ const CREDENTIALS: [&str; 2] = ["auth", "init-payload"];
 const DAY_S: f64 = 86_400.0;
 /// A number that varies is seen to do so in this many messages.
 const SERIES_MIN: usize = 3;
-/// The same of a text with digits alone under a key of what counts messages. Elsewhere, two texts in a row may be
-/// the ids of two users, or two amounts.
+/// The same of a text with digits alone, under a key of what counts messages. Elsewhere, two in a row may be ids
+/// of users, or amounts.
 const COUNT_MIN: usize = 2;
 const COUNTERS: [&str; 6] = ["ref", "msg_ref", "seq", "n", "nr", "counter"];
 /// The placeholder of a number that counts.

@@ -46,7 +46,7 @@ fn own_numbers_are_kept_of_answers() {
 
 #[test]
 fn keys_of_ids_end_with_the_word() {
-    let keys = ["id", "ID", "userid", "userId", "user_id", "player-id", "userID"];
+    let keys = ["id", "ID", "uid", "userid", "userId", "user_id", "player-id", "userID"];
     let others = ["paid", "valid", "grid", "bid"];
     assert_eq!(keys.into_iter().filter(|key| !is_of_id(key)).collect::<Vec<_>>(), [""; 0]);
     assert_eq!(others.into_iter().filter(|key| is_of_id(key)).collect::<Vec<_>>(), [""; 0]);
