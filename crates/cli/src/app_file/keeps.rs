@@ -106,8 +106,8 @@ pub(super) fn name(names: &mut Names, keeps: &[Keep]) {
     }
 }
 
-/// Makes placeholders of everything that is kept of messages behind the opening: joins, what is answered or
-/// ignored, and the answers to measured messages.
+/// Makes placeholders of everything that is kept of messages behind the opening: joins, what is answered,
+/// ignored or pushed, and the answers to measured messages.
 pub(super) fn name_later(
     source: &Source<'_>,
     file: &File,
@@ -118,10 +118,11 @@ pub(super) fn name_later(
     let joins = joins.map(|join| &join.get_ref().keep);
     let answers = file.answer.iter().map(|AnswerRule { keep, .. }| keep);
     let ignored = file.ignore.iter().map(|IgnoreRule { keep, .. }| keep);
+    let pushed = file.push.values().map(|push| &push.get_ref().keep);
     let measured = file.echo.iter().map(|echo| &echo.get_ref().keep);
     let measured = measured.chain(file.broadcast.iter().map(|broadcast| &broadcast.get_ref().keep));
     let measured = measured.chain(file.say.values().map(|say| &say.get_ref().keep));
-    for keep in joins.chain(answers).chain(ignored).chain(measured) {
+    for keep in joins.chain(answers).chain(ignored).chain(pushed).chain(measured) {
         name(names, &keeper.of_message(source, keep)?);
     }
     Ok(())

@@ -38,15 +38,16 @@ when = { contains = "news" }
 keep = { socket = "json:/socket" }
 [push.token]
 when = { contains = "token" }
-keep = { n = "json:/n" }
+keep = { token_n = "json:/n" }
 "#;
-    let app = parsed(&format!("{file}{BROADCAST}")).unwrap();
+    let broadcast = BROADCAST.replace("{socket}", "{socket}{token_n}");
+    let app = parsed(&format!("{file}{broadcast}")).unwrap();
     let [_, OpenStep::Keep(of_hello), OpenStep::Send(_)] = &app.open[..] else { panic!("{:?}", app.open) };
     assert_eq!(*of_hello, [keep(0, "socket", "json:/data/id", 3)]);
     let kept: Vec<&[Keep]> = app.notes.iter().map(|Note { keep, .. }| &keep[..]).collect();
     let of_answer = keep(1, "n", r"regex:(\d+)", 8);
     let of_ignored = keep(0, "socket", "json:/socket", 12);
-    assert_eq!(kept, [[of_answer], [of_ignored], [keep(1, "n", "json:/n", 15)]]);
+    assert_eq!(kept, [[of_answer], [of_ignored], [keep(2, "token_n", "json:/n", 15)]]);
     assert_eq!(app.pushes.len(), 1);
 }
 
