@@ -468,11 +468,17 @@ findings! {
 }
 
 impl Cause {
-    /// Messages lost besides those that the app's file did not recognise; `None`: the file has no part in it.
+    /// Returns whether the app's file is to be corrected.
+    pub fn is_of_file(&self) -> bool {
+        matches!(self, Cause::FileKept { .. }) || self.lost_besides_file().is_some()
+    }
+
+    /// Messages lost besides those that the app's file did not recognise; `None`: the file has no part in
+    /// that, or the number is unknown.
     pub fn lost_besides_file(&self) -> Option<u64> {
         match self {
             Cause::FileUnmatched { lost, .. } | Cause::FileTook { lost, .. } => Some(*lost),
-            Cause::FileKept { .. } | Cause::FileRooms { .. } => Some(0),
+            Cause::FileRooms { .. } => Some(0),
             _ => None,
         }
     }

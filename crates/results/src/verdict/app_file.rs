@@ -5,19 +5,14 @@ use stats::{Counts, error_kind};
 use crate::finding::Cause;
 use crate::step::Step;
 
-/// Values to keep, without which at least half of the clients ended that did; or messages with throng's ids that no
-/// condition of the file fits, or that a rule of the file took, where they are at least half of what is missing. The
-/// rest may be the server's loss: one lost message does not make the others so.
+/// Values to keep, without which most clients ended; or messages with throng's ids that no condition of the
+/// file fits, or that a rule of the file took, where they are at least half of what is missing. The rest may
+/// be the server's loss: one lost message does not make the others so.
 pub(super) fn missed(step: &Step) -> Option<Cause> {
     let Counts { missing, unacknowledged, unseen, join_failures, .. } = step.counts;
-    let Counts { connect_failures, connect_timeouts, disconnects, .. } = step.counts;
     let lacking = step.lacking();
-    let not_kept = step.errors.iter().filter(|(kind, _)| kind.starts_with(error_kind::NOT_KEPT_PREFIX));
-    let ended = connect_failures + connect_timeouts + disconnects;
-    if let Some((_, error)) = not_kept.max_by_key(|(_, error)| error.count)
-        && 2 * error.count >= ended
-    {
-        return Some(Cause::FileKept { clients: error.count, example: error.example.clone() });
+    if let Some(cause) = not_kept(step) {
+        return Some(cause);
     }
     if let Some(error) = step.errors.get(error_kind::JOINED_BY_COLUMN).filter(|error| error.count >= lacking)
     {
@@ -38,6 +33,20 @@ pub(super) fn missed(step: &Step) -> Option<Cause> {
     let (messages, example) = (error.count, error.example.clone());
     let lost = lacking.saturating_sub(messages);
     (lost <= messages).then_some(Cause::FileTook { messages, lost, example })
+}
+
+/// A value to keep, without which most clients of the step ended, and at least half of those that did: what
+/// became of the others is not the file's.
+fn not_kept(step: &Step) -> Option<Cause> {
+    let Counts { connect_failures, connect_timeouts, disconnects, .. } = step.counts;
+    let kinds = step.errors.iter().filter(|(kind, _)| kind.starts_with(error_kind::NOT_KEPT_PREFIX));
+    let (_, error) = kinds.max_by_key(|(_, error)| error.count)?;
+    let ended = connect_failures + connect_timeouts + disconnects;
+    let clients = step.clients.max(step.connections());
+    let is_of_most = 2 * error.count >= ended && 2 * error.count > clients;
+    // A client that comes back ends once more.
+    let clients = error.count.min(clients.max(1));
+    is_of_most.then(|| Cause::FileKept { clients, example: error.example.clone() })
 }
 
 #[cfg(test)]
@@ -75,6 +84,18 @@ mod tests {
         }
         step.counts.connect_failures = 3;
         assert_eq!(missed(&step), None, "most failed otherwise");
+        (step.clients, step.counts.connect_failures) = (2, 1);
+        assert_eq!(missed(&step), None, "half were served");
+        for at in 1..5 {
+            step.errors.add("not_kept_nonce", at, "");
+        }
+        assert_eq!(
+            missed(&step),
+            Some(Cause::FileKept { clients: 2, example: "nothing at json:/nonce".into() })
+        );
+        step.clients = 1_000;
+        step.counts.missing = 5_000;
+        assert_eq!(missed(&step), None, "most were served");
     }
 
     #[test]

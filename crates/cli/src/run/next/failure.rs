@@ -48,7 +48,7 @@ pub(super) fn is_hopeless(run: &Run) -> bool {
 /// Returns whether clients were ready, and the server never answered a message of theirs, or in a way that the app's
 /// file does not recognise.
 pub(super) fn is_misunderstood(run: &Run) -> bool {
-    let is_of_file = cause(run).is_some_and(|cause| cause.lost_besides_file().is_some());
+    let is_of_file = cause(run).is_some_and(Cause::is_of_file);
     let has_answered = run.steps.iter().any(|step| step.came() > 0);
     let is_silent = |step: &Step| step.is_unanswered() && step.unpublished().is_none();
     let is_silent = !has_answered && failed(run).is_some_and(is_silent);

@@ -1,6 +1,7 @@
 //! Rules for a server that served no client: it let none in, was not there, is gone, or knows other messages.
 
 use results::conclusion::Conclusion;
+use results::finding::Cause;
 use results::{Run, Scenario};
 use stats::error_kind;
 
@@ -77,7 +78,7 @@ pub(super) fn speak_its_words(run: &Run, _: &Conclusion) -> Option<Next> {
     (is_misunderstood(run) && !has_ended(run)).then_some(())?;
     let key = "speak_its_words";
     if Line::given_to(run)?.is_of_app() {
-        let is_of_file = cause(run).is_some_and(|cause| cause.lost_besides_file().is_some());
+        let is_of_file = cause(run).is_some_and(Cause::is_of_file);
         let has_come = failed(run).is_some_and(|step| step.errors.get(error_kind::UNRECOGNISED).is_some());
         let what = match (is_of_file, has_come) {
             (true, _) => "correct the file where WHY says: throng docs app",
