@@ -28,7 +28,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
         let is_away = limit.of.figure() == Some(Figure::Counted(Counted::Count(Count::LostOffline)));
         limit.is_undecided()
             || are_all_leaked && limit.of.figure() == Some(Figure::Counted(Counted::Wrong))
-            || lost_besides.is_some_and(|lost| is_of_missing(limit) && may_hold(limit, lost, step.lacking()))
+            || lost_besides.is_some_and(|lost| is_of_missing(limit) && may_hold(limit, lost, step))
             || is_short && is_away
             || may_be_generators && !limit.is_proof()
     };
@@ -48,11 +48,14 @@ fn is_of_missing(limit: &LimitOutcome) -> bool {
 }
 
 /// Returns whether a limit on what did not come may hold if only `lost` of all that is lacking is lost.
-fn may_hold(limit: &LimitOutcome, lost: u64, lacking: u64) -> bool {
-    if lost == 0 || !matches!(limit.of.figure(), Some(Figure::Counted(_))) {
+fn may_hold(limit: &LimitOutcome, lost: u64, step: &Step) -> bool {
+    let Some(Figure::Counted(counted)) = limit.of.figure() else { return true };
+    if lost == 0 {
         return true;
     }
-    let share = lost as f64 / lacking.max(1) as f64;
+    // All of it may be of this count: a rule that takes acknowledgements excuses no copies.
+    let (count, _) = step.counted(counted);
+    let share = lost.min(count) as f64 / count.max(1) as f64;
     limit.actual.zip(limit.bound()).is_some_and(|(actual, bound)| actual * share <= bound)
 }
 
@@ -60,4 +63,26 @@ fn may_hold(limit: &LimitOutcome, lost: u64, lacking: u64) -> bool {
 pub(super) fn is_limited(step: &Step) -> bool {
     let who = step.bottleneck.as_ref().map(|found| found.bottleneck);
     matches!(who, Some(Bottleneck::Generator | Bottleneck::Machine))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::Limit;
+    use crate::scenario::Scenario;
+
+    /// Twenty copies are lost, and a rule of the app's file took 480 acknowledgements.
+    #[test]
+    fn mistaken_acknowledgements_excuse_no_copies() {
+        let cause = Cause::FileTook { messages: 480, lost: 20, example: String::new() };
+        let mut step = Step { bottleneck: Some(cause.into()), ..Step::default() };
+        (step.counts.sent, step.counts.unacknowledged) = (500, 480);
+        (step.counts.expected, step.counts.received, step.counts.missing) = (10_000, 9_980, 20);
+        for (limit, expected) in
+            [("missing<0.1%", false), ("unacknowledged<1%", false), ("unacknowledged<10%", true)]
+        {
+            step.limits = vec![Limit::parse(limit, Scenario::Broadcast).unwrap().check(&step)];
+            assert_eq!(is_undecided(&step), expected, "{limit}");
+        }
+    }
 }
