@@ -189,9 +189,13 @@ impl Broadcasts {
         self.by_room.as_ref()?.get(&(kind, room))?.last().map(|&(sent_ns, ..)| sent_ns)
     }
 
-    /// Returns whether a message of `worker` has come to the client at this place of its room.
-    pub(crate) fn has_come(&self, worker: u16, number: u32, place: u32) -> bool {
-        self.tally(worker, number).is_some_and(|tally| tally.has_come_to(place))
+    /// Returns whether a message of this kind has not come to the client at this place of its room. A number
+    /// that is another sender's was made up by the server, and nothing of it is lacking.
+    pub(crate) fn lacks(&self, worker: u16, client: u32, kind: u16, number: u32, place: u32) -> bool {
+        self.tally(worker, number).is_none_or(|tally| {
+            // Compared first: another sender's room has other places.
+            (tally.client, tally.kind) == (client, kind) && !tally.has_come_to(place)
+        })
     }
 
     /// How many clients here have a message of `worker`, and when the last of them got it.
@@ -417,6 +421,9 @@ mod tests {
             assert_eq!(b.handle(0, 1, number, 0, 1), Copy::InOrder);
         }
         assert_eq!(b.handle(0, 2, 0, 1, 2), Copy::Unexpected);
+        let lacking = [(1, 0, 0), (1, 0, 1), (2, 0, 1), (1, 1, 300)]
+            .map(|(client, kind, place)| b.0.lacks(0, client, kind, 0, place));
+        assert_eq!(lacking, [false, true, false, false]);
         let mut of_kind = |kind, place, members| {
             let (sent_ns, due, is_away) = (0, members, false);
             let origin = Origin { worker: 0, client: 1, kind, room: 0, number: 0, sent_ns, due, is_away };

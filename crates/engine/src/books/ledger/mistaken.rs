@@ -58,10 +58,11 @@ impl Ledger {
             is_counted && self.step.absences.due(record, sent_ns) == Due::Here
         };
         let place = self.local_rooms.kind_of_rooms(kind).member(client, room).place;
+        let number = stamp.seq & NUMBER_MASK;
         is_heard
             && was_here
             && self.membership_state(client, kind, sent_ns, now_ns) == MembershipState::Inside
-            && !self.step.broadcasts.has_come(stamp.worker, stamp.seq & NUMBER_MASK, place)
+            && self.step.broadcasts.lacks(stamp.worker, stamp.client, kind as u16, number, place)
     }
 
     /// Returns whether the sender of a broadcast of this number lacks its own copy.
