@@ -52,17 +52,19 @@ impl Ledger {
         let is_own = (stamp.worker, stamp.client) == (self.segment.worker, client);
         let sent_ns = stamp.sent_ns().min(now_ns);
         let is_heard = !record.is_slow && (!is_own || self.local_rooms.say(kind).hears_itself());
-        let is_of_connection = record.state == State::Usable && sent_ns >= record.since_ns;
-        let was_here = is_of_connection || {
+        let was_here = || {
+            let is_of_connection = record.state == State::Usable && sent_ns >= record.since_ns;
             let is_counted = record.state == State::Usable || record.is_away;
-            is_counted && self.step.absences.due(record, sent_ns) == Due::Here
+            is_of_connection || is_counted && self.step.absences.due(record, sent_ns) == Due::Here
         };
         let place = self.local_rooms.kind_of_rooms(kind).member(client, room).place;
         let number = stamp.seq & NUMBER_MASK;
+        // Absences and stays are walked only for what has not come: a client may have thousands of them, and
+        // as many messages.
         is_heard
-            && was_here
-            && self.membership_state(client, kind, sent_ns, now_ns) == MembershipState::Inside
             && self.step.broadcasts.lacks(stamp.worker, stamp.client, kind as u16, number, place)
+            && was_here()
+            && self.membership_state(client, kind, sent_ns, now_ns) == MembershipState::Inside
     }
 
     /// Returns whether the sender of a broadcast of this number lacks its own copy.
