@@ -69,9 +69,10 @@ impl Ledger {
 
     /// Returns whether the sender of a broadcast of this number lacks its own copy.
     pub(crate) fn lacks_own(&self, sent: &Sent, number: u32, sender: &Record, now_ns: u64) -> bool {
-        let SentBroadcast { intended_ns, sent_ns, is_cut_off, is_outside, .. } = sent.times;
+        let SentBroadcast { intended_ns, sent_ns, is_cut_off, is_outside, is_refused, .. } = sent.times;
         let stamp = Stamp::new(self.segment.worker, sent.client, self.step.seq(number), intended_ns, sent_ns);
-        !is_cut_off && !is_outside && self.lacks_copy(sender, sent.client, stamp, now_ns)
+        let is_due = !is_cut_off && !is_outside && !is_refused;
+        is_due && self.lacks_copy(sender, sent.client, stamp, now_ns)
     }
 
     /// Returns whether the server still owes the acknowledgement of a broadcast of this number: to a sender
@@ -152,8 +153,10 @@ mod tests {
         }
         ledger.handle_sending(1, &mut records[1], 5_000, 5_000);
         records[1].is_slow = true;
+        ledger.handle_sending(0, &mut records[0], 5_000, 5_000);
+        ledger.step.sent[3].times.is_refused = true;
         close(&mut ledger, &mut records, |_, _| None, 40_000);
-        assert_eq!(ledger.meter.counts.missing_own, 1, "the second of client 0, and nothing of a slow one");
+        assert_eq!(ledger.meter.counts.missing_own, 1, "the second, and nothing slow or refused");
     }
 
     #[test]
