@@ -57,17 +57,7 @@ impl Merge {
                 delivery: delta.delivery.clone(),
             });
         }
-        // Which of its rooms a client that left had heard of last is not known. How much it lacked is.
-        let known: u64 = says.iter().map(|say| say.counts.in_flight).sum();
-        // The kinds must add up to the total: what is known only in total is taken from the kinds' missing,
-        // in their order.
-        let mut unknown = total.in_flight.saturating_sub(known);
-        for say in &mut says {
-            let taken = unknown.min(say.counts.missing);
-            (say.counts.in_flight, say.counts.missing) =
-                (say.counts.in_flight + taken, say.counts.missing - taken);
-            unknown -= taken;
-        }
+        divide_in_flight(&mut says, total.in_flight);
         says
     }
 
@@ -150,6 +140,20 @@ fn accounted(counted: Counts, due: Due, of_lost: ArrivedDue, ending: Ending) -> 
     counts
 }
 
+/// Has the kinds add up to what was under way in total. Which of its rooms a client that left had heard of
+/// last is not known; how much it lacked is.
+fn divide_in_flight(says: &mut [SayFigures], total: u64) {
+    let known: u64 = says.iter().map(|say| say.counts.in_flight).sum();
+    // What is known only in total is taken from the kinds' missing, in their order.
+    let mut unknown = total.saturating_sub(known);
+    for Counts { in_flight, missing, missing_own, .. } in says.iter_mut().map(|say| &mut say.counts) {
+        let taken = unknown.min(*missing);
+        (*in_flight, *missing) = (*in_flight + taken, *missing - taken);
+        *missing_own = (*missing_own).min(*missing);
+        unknown -= taken;
+    }
+}
+
 /// Divides what was due and has not come into what is missing and what is under way: to clients that left,
 /// `in_flight` at the most, or in a step that was cut short, all.
 fn charge_outstanding(counts: &mut Counts, ending: Ending) {
@@ -165,4 +169,21 @@ fn charge_outstanding(counts: &mut Counts, ending: Ending) {
     counts.missing = outstanding - counts.in_flight;
     // A sender that has left since lacks what is under way.
     counts.missing_own = counts.missing_own.min(counts.missing);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_own_copies_are_missing() {
+        let say = |in_flight, missing, missing_own| SayFigures {
+            counts: Counts { in_flight, missing, missing_own, ..Counts::default() },
+            ..SayFigures::default()
+        };
+        let mut says = [say(1, 3, 3), say(0, 4, 2)];
+        divide_in_flight(&mut says, 6);
+        let counts = says.map(|say| (say.counts.in_flight, say.counts.missing, say.counts.missing_own));
+        assert_eq!(counts, [(4, 0, 0), (2, 2, 2)]);
+    }
 }
