@@ -17,7 +17,7 @@ pub(super) fn cause(run: &Run) -> Option<&Cause> {
     run.verdict.bottleneck.as_ref().map(|found| &found.cause)
 }
 
-/// Returns whether each message lacks one copy, which may be its sender's.
+/// Returns whether each message lacks its sender's copy, and no other.
 pub(super) fn is_sender_left_out(run: &Run) -> bool {
     losses(run).iter().any(|loss| matches!(loss, Loss::MissingOne { .. }))
 }
