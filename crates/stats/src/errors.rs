@@ -49,7 +49,8 @@ impl Errors {
     }
 
     /// Adds a kind with its figures, as a file or a message carries them.
-    pub fn add_kind(&mut self, kind: &str, seen: ErrorKind) {
+    pub fn add_kind(&mut self, kind: &str, mut seen: ErrorKind) {
+        seen.example.truncate(cut(&seen.example).len());
         match self.kinds.get_mut(kind) {
             Some(known) => known.merge(&seen),
             None => {
@@ -160,5 +161,8 @@ mod tests {
         let mut errors = Errors::default();
         errors.add("odd", 0, &"é".repeat(150));
         assert_eq!(errors.get("odd").unwrap().example, "é".repeat(100));
+        let seen = ErrorKind { example: "é".repeat(150), ..errors.get("odd").unwrap().clone() };
+        errors.add_kind("even", seen);
+        assert_eq!(errors.get("even").unwrap().example, "é".repeat(100));
     }
 }
