@@ -194,7 +194,7 @@ fn a_deaf_receiver_is_named() {
 #[test]
 fn a_deaf_member_of_a_room_is_named() {
     let Some(app) = start("deaf-in-room", MOVES) else { return };
-    let flags = "--clients 24 --room-size 8 --rate 120 -d 1s --drain-timeout 1s --no-preflight";
+    let flags = "--clients 24 --room-size 8 --rate 120 -d 1s --threads 1 --drain-timeout 1s --no-preflight";
     let outcome = app.run("broadcast", "/?room={room}", flags);
     let results = outcome.json();
     assert_eq!((outcome.code, errors_of(&results, "no_copies")), (Some(3), 1), "{outcome}");

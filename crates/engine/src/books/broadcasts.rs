@@ -77,6 +77,15 @@ pub(crate) struct Origin {
     pub(crate) is_away: bool,
 }
 
+/// The messages of one kind of one sender that any client here has got.
+pub(crate) struct SenderTally {
+    /// The sender, by worker and number there.
+    pub(crate) worker: u16,
+    pub(crate) client: u32,
+    pub(crate) kind: u16,
+    pub(crate) messages: usize,
+}
+
 /// All broadcasts of one step at one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Broadcasts {
@@ -201,6 +210,17 @@ impl Broadcasts {
     /// How many clients here have a message of `worker`, and when the last of them got it.
     pub(crate) fn heard(&self, worker: u16, number: u32) -> Option<(u32, u64)> {
         self.tally(worker, number).map(|tally| (tally.received, tally.last_ns))
+    }
+
+    /// The number of messages that came to any client here, by sender and kind.
+    pub(crate) fn by_sender(&self) -> impl Iterator<Item = SenderTally> {
+        let chains = self.chains.iter();
+        chains.map(|(&(worker, client, kind), numbers)| SenderTally {
+            worker,
+            client,
+            kind,
+            messages: numbers.len(),
+        })
     }
 
     /// Tallies of the copies, for the crew to compare with those due.

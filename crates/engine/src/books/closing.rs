@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::iter;
 
+use load::Segment;
 use stats::Count;
 
+use crate::books::broadcasts::SenderTally;
 use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
-use crate::books::step::Sent;
 use crate::books::taken::TakenMessage;
 use crate::messages::Settled;
 
@@ -151,26 +152,26 @@ fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u
     }
 }
 
-/// Messages of the clients here that came to any client here.
+/// Messages that came to any client here, whichever worker sent them: most members of a small room may be at
+/// others.
 #[derive(Default)]
 struct HeardMessages {
     /// By kind of rooms and room.
     in_rooms: HashMap<(u16, u32), usize>,
-    /// By sender.
+    /// By sender here.
     of_senders: HashMap<u32, usize>,
 }
 
 impl HeardMessages {
     fn of(ledger: &Ledger) -> Self {
         let mut heard = HeardMessages::default();
-        for (number, Sent { client, .. }) in (0..).zip(&ledger.step.sent) {
-            let came = ledger.step.broadcasts.heard(ledger.segment.worker, number);
-            if came.is_some_and(|(received, _)| received > 0) {
-                let kind = ledger.local_rooms.say(ledger.kind_of(*client, number)).room;
-                let local_kind = &ledger.local_rooms.local_kinds()[usize::from(kind)];
-                let room = local_kind.room(ledger.segment.number(*client));
-                *heard.in_rooms.entry((kind, room)).or_default() += 1;
-                *heard.of_senders.entry(*client).or_default() += 1;
+        for SenderTally { worker, client, kind, messages } in ledger.step.broadcasts.by_sender() {
+            let kind = ledger.local_rooms.say(kind.into()).room;
+            let sender = Segment { worker, ..ledger.segment }.number(client);
+            let room = ledger.local_rooms.local_kinds()[usize::from(kind)].room(sender);
+            *heard.in_rooms.entry((kind, room)).or_default() += messages;
+            if worker == ledger.segment.worker {
+                *heard.of_senders.entry(client).or_default() += messages;
             }
         }
         heard
@@ -235,11 +236,12 @@ fn charge_unanswered<C: AsMut<Record>>(
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use load::{Load, RoomKind, Rooms, SayKind, Segment, StepOrder, Workload};
+    use load::{Load, LocalRooms, RoomKind, Rooms, SayKind, StepOrder, Workload};
     use wire::people::Division;
-    use wire::{Acks, RequestOutcome};
+    use wire::{Acks, Event, RequestOutcome, Role, Stamp};
 
     use super::*;
+    use crate::books::booking::Booking;
     use crate::books::broadcasts::Origin;
     use crate::books::ledger::LedgerOptions;
     use crate::books::meter::{Meter, Secrets};
@@ -386,7 +388,7 @@ pub(super) mod tests {
     fn withdrawn_unanswered_messages_free_no_slot() {
         let (mut ledger, mut records) = (ledger(Workload::Broadcast, 1, None), records(1));
         ledger.acks = Acks::all(false);
-        ledger.local_rooms = load::LocalRooms::new(Arc::new(load::Rooms::default().to_others()), ALONE);
+        ledger.local_rooms = LocalRooms::new(Arc::new(Rooms::default().to_others()), ALONE);
         records[0].awaiting.push(MS, 1);
         ledger.handle_sending(0, &mut records[0], MS, MS);
         ledger.take_back(0, &mut records[0], MS, MS);
@@ -412,6 +414,25 @@ pub(super) mod tests {
         }
         close(&mut ledger, &mut records, |_, _| None, 5 * MS);
         assert_eq!([0, 1].map(|kind| ledger.meter.say(kind).expect("two kinds").rtt.count()), of_kinds);
+    }
+
+    #[test]
+    fn clients_deaf_to_other_workers_are_named() {
+        let (mut ledger, mut records) = (ledger(Workload::Broadcast, 3, None), records(3));
+        ledger.segment = Segment { worker: 0, workers: 2 };
+        ledger.local_rooms = LocalRooms::new(Arc::new(Rooms::default()), ledger.segment);
+        ledger.local_rooms.start_step(6, 3);
+        for number in 0..DEAF_TO_MIN as u32 {
+            let stamp = Stamp::new(1, 0, number, MS, MS);
+            for client in 0..2 {
+                let mut booking = Booking::new(client, &mut records[client as usize], &mut ledger, 2 * MS);
+                booking.handle(Event::Message { role: Role::Copy, stamp, bytes: 33 });
+                booking.finish();
+            }
+        }
+        close(&mut ledger, &mut records, |_, _| None, 3 * MS);
+        let deaf = ledger.meter.errors.get(stats::error_kind::NO_COPIES);
+        assert_eq!((ledger.meter.counts.received, deaf.map(|kind| kind.count)), (20, Some(1)));
     }
 
     #[test]
