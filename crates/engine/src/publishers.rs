@@ -233,7 +233,7 @@ impl Publishers {
             }
         }
         while let Some(&oldest) = self.waiting.front()
-            && oldest.sent_ns() + self.timeout_ns <= now_ns
+            && oldest.sent_ns() + self.timeout_ns <= heard_ns
         {
             self.waiting.pop_front();
             users.book_unsaid(oldest, now_ns);
@@ -321,5 +321,49 @@ impl Publishers {
         if let Some(at) = under_way.iter().position(|other| other.seq == stamp.seq) {
             under_way.remove(at);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    use load::{Endpoint, Load, Plan, Segment, Workload};
+    use net::clock;
+
+    use super::*;
+    use crate::books::{Ledger, LedgerOptions, Meter, Secrets};
+    use crate::clients::Shared;
+    use crate::support::plan;
+
+    const TIMEOUT_NS: u64 = 1_000_000_000;
+
+    fn clients(plan: &Plan) -> Clients {
+        let segment = Segment { worker: 0, workers: 1 };
+        let shared = Shared::new(plan, segment).unwrap();
+        let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
+        let (rooms, options) = (Arc::clone(&plan.rooms), LedgerOptions::default());
+        Clients::new(shared, Ledger::new(meter, Workload::Broadcast, segment, rooms, options))
+    }
+
+    /// The application accepts the connection, and says nothing.
+    #[test]
+    fn deadlines_wait_for_what_is_unread() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let plan = Plan { endpoints: vec![Endpoint::Inet(listener.local_addr().unwrap())], ..plan() };
+        let mut users = clients(&plan);
+        let mut publishers = Publishers::new(clients(&plan), 1, TIMEOUT_NS);
+        let order = StepOrder { index: 0, clients: 1, load: Load::Hold { duration_ns: 1 }, warmup: false };
+        let now_ns = clock::monotonic_ns();
+        users.start_step(order, 1, now_ns);
+        publishers.start_step(order, &mut users, now_ns);
+        publishers.waiting.push_back(users.handle_sending(0, now_ns, now_ns));
+        let due_ns = now_ns + TIMEOUT_NS;
+        let given_up = [due_ns - 1, due_ns].map(|heard_ns| {
+            publishers.handle_timeouts(&mut users, heard_ns, due_ns);
+            (publishers.clients.is_vacant(0), users.ledger.meter.abandoned.messages)
+        });
+        assert_eq!(given_up, [(false, 0), (true, 1)]);
     }
 }
