@@ -1,10 +1,11 @@
 //! Messages that rules of the app's file took for something else.
 //!
 //! Whether one of them is missing is known when the step is over: it may also come in the way that counts,
-//! before the one that a rule takes or after it. A rule may take all that comes, so the first messages of
-//! each rule stand for the others.
+//! before the one that a rule takes or after it. A rule may take all that comes, so a sample of its messages
+//! stands for the others: of the whole step, in which a server may change what it says.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use codec::Stamp;
 use stats::errors::ErrorKind;
@@ -30,10 +31,12 @@ pub(crate) struct TakenMessages {
 /// Messages that one rule took.
 #[derive(Debug)]
 pub(crate) struct OfRule {
-    /// The first of them, and how often each came.
+    /// The sample, and how often each message came.
     kept: HashMap<TakenMessage, u32>,
-    /// Messages beyond those.
-    beyond: u64,
+    /// The highest hash of messages in the sample.
+    hash_max: u64,
+    /// Number of messages, in the sample or not.
+    all: u64,
     first_ns: u64,
     last_ns: u64,
     /// The rule's key, and the first message.
@@ -51,17 +54,14 @@ impl TakenMessages {
     ) {
         let of_rule = self.by_rule.entry(rule).or_insert_with(|| OfRule {
             kept: HashMap::new(),
-            beyond: 0,
+            hash_max: u64::MAX,
+            all: 0,
             first_ns: now_ns,
             last_ns: now_ns,
             example: example(),
         });
         of_rule.last_ns = now_ns;
-        if of_rule.kept.len() < KEPT_MAX || of_rule.kept.contains_key(&taken) {
-            *of_rule.kept.entry(taken).or_default() += 1;
-        } else {
-            of_rule.beyond += 1;
-        }
+        of_rule.add(taken);
     }
 
     /// The rules, each with its messages.
@@ -70,18 +70,36 @@ impl TakenMessages {
     }
 }
 
+impl TakenMessage {
+    /// The same for each time that the message comes, and at random for different ones.
+    fn hash(&self) -> u64 {
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(self)
+    }
+}
+
 impl OfRule {
+    fn add(&mut self, taken: TakenMessage) {
+        self.all += 1;
+        if taken.hash() > self.hash_max {
+            return;
+        }
+        *self.kept.entry(taken).or_default() += 1;
+        while self.kept.len() > KEPT_MAX {
+            self.hash_max /= 2;
+            self.kept.retain(|taken, _| taken.hash() <= self.hash_max);
+        }
+    }
+
     /// The messages of the rule that are missing; `None` if there are none. `lacking` says how many messages
     /// with this stamp the client lacks.
     pub(crate) fn missing(self, mut lacking: impl FnMut(TakenMessage) -> u32) -> Option<ErrorKind> {
-        let (mut all, mut missing) = (0, 0);
+        let (mut kept, mut missing) = (0, 0);
         for (&taken, &came) in &self.kept {
-            all += u64::from(came);
+            kept += u64::from(came);
             missing += u64::from(came.min(lacking(taken)));
         }
-        // Not divided by zero: a rule is here from its first message on.
-        let count = missing + (u128::from(self.beyond) * u128::from(missing) / u128::from(all)) as u64;
-        let Self { first_ns, last_ns, example, .. } = self;
+        let Self { all, first_ns, last_ns, example, .. } = self;
+        let count = (u128::from(all) * u128::from(missing) / u128::from(kept.max(1))) as u64;
         (count > 0).then_some(ErrorKind { count, first_ns, last_ns, example, local: false })
     }
 }
@@ -94,24 +112,27 @@ mod tests {
         TakenMessage { client: 0, stamp: Stamp::new(0, 0, number, 1, 1) }
     }
 
+    /// The messages of the last quarter are lacking.
     #[test]
-    fn first_messages_stand_for_all() {
+    fn samples_stand_for_the_whole_step() {
         let mut taken = TakenMessages::default();
         let all = 4 * KEPT_MAX as u32;
-        for number in (0..all).chain([0]) {
+        for number in 0..all {
             taken.add(Rule::Ignore, message(number), number.into(), || format!("{number}"));
         }
-        taken.add(Rule::Push, message(0), 7, || "pushed".into());
-        let is_even = |taken: TakenMessage| 1 - taken.stamp.seq % 2;
+        // It comes twice, and is lacking once.
+        for at_ns in [7, 8] {
+            taken.add(Rule::Push, message(all), at_ns, || "pushed".into());
+        }
+        let is_late = |taken: TakenMessage| u32::from(taken.stamp.seq >= all / 4 * 3);
         let mut missing: Vec<_> = taken
             .into_rules()
-            .filter_map(|(rule, of_rule)| Some((rule.name(), of_rule.missing(is_even)?)))
+            .filter_map(|(rule, of_rule)| Some((rule.name(), of_rule.missing(is_late)?)))
             .collect();
         missing.sort_by_key(|(rule, _)| *rule);
         let [(_, ignored), (_, pushed)] = &missing[..] else { panic!("{missing:?}") };
-        // The message that came twice is lacking once.
-        assert!(ignored.count.abs_diff(u64::from(all / 2)) <= 4, "{ignored:?}");
-        assert_eq!((ignored.first_ns, ignored.last_ns, &*ignored.example), (0, 0, "0"));
+        assert!(ignored.count.abs_diff(u64::from(all / 4)) <= u64::from(all / 40), "{ignored:?}");
+        assert_eq!((ignored.first_ns, ignored.last_ns, &*ignored.example), (0, u64::from(all - 1), "0"));
         assert_eq!((pushed.count, pushed.first_ns, &*pushed.example), (1, 7, "pushed"));
     }
 
