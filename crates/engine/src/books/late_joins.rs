@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Where no leave is answered, an answer may be to an earlier join or to the last one. If the client gives
-//! that up as well, the earlier one was lost: otherwise each later visit would get the answer of the one
-//! before.
+//! that up as well, the earlier one is taken for lost: one lost join costs one more, and not each later one.
+//! A server that is late each time is therefore not recognised without answers to leaves: from then on, each
+//! answer is taken for the next join's.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -135,6 +136,22 @@ mod tests {
             assert!(!joins.handle_joined(5, true) && joins.is_owed(5));
         }
         assert!(joins.handle_joined(5, false), "in time at last");
+    }
+
+    #[test]
+    fn late_each_time_is_taken_for_lost() {
+        let (mut joins, mut is_in) = (LateJoins::default(), false);
+        joins.ask(5);
+        // The answer to each join comes behind the next one, and leaves have none.
+        let taken = [(); 4].map(|()| {
+            if !is_in {
+                joins.give_up(5);
+            }
+            joins.ask(5);
+            is_in = joins.handle_joined(5, false);
+            is_in
+        });
+        assert_eq!(taken, [false, true, true, true]);
     }
 
     #[test]
