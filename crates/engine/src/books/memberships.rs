@@ -99,6 +99,11 @@ impl Membership {
         self.from_ns == u64::MAX && self.until_ns == u64::MAX
     }
 
+    /// Returns whether the client left, or was turned away, before it was let in.
+    fn was_given_up(&self) -> bool {
+        self.from_ns == u64::MAX && self.until_ns != u64::MAX
+    }
+
     /// Ends the stay at `now_ns`; messages sent until `until_ns` are due.
     fn end(&mut self, until_ns: u64, now_ns: u64) {
         (self.until_ns, self.gone_ns) = (until_ns, now_ns + OVERTAKE_NS);
@@ -259,7 +264,7 @@ impl Memberships {
         let slot = self.slot(client, kind);
         let is_last = self.late_joins.handle_joined(slot, is_late);
         let membership = self.latest_mut(client, kind);
-        if let Some(membership) = membership.filter(|membership| membership.until_ns != u64::MAX) {
+        if let Some(membership) = membership.filter(|membership| membership.was_given_up()) {
             // The server lets it go behind this answer.
             membership.gone_ns = membership.gone_ns.max(now_ns + OVERTAKE_NS);
         }
@@ -337,12 +342,12 @@ impl Memberships {
         }
         let membership =
             self.latest_mut(client, kind).filter(|membership| membership.until_ns != u64::MAX)?;
-        // [`Membership::end`] put it this far behind the leave.
-        let left_ns = membership.gone_ns - OVERTAKE_NS;
+        // [`Membership::end`] put it this far behind the leave, where the client was let in.
+        let left_ns = (!membership.was_given_up()).then_some(membership.gone_ns - OVERTAKE_NS);
         // Once confirmed, the server has no excuse to go on; only senders' clocks may differ.
         membership.gone_ns = now_ns + CLOCKS_NS;
         self.leaving[client as usize] &= !(1 << kind);
-        Some(left_ns)
+        left_ns
     }
 
     /// Notes that a client waits no longer for the answers to its messages below this number, `unanswered` of
@@ -526,6 +531,26 @@ mod tests {
         assert_eq!(memberships.leave(0, 0, 13 * S, 13 * S), None);
         assert_eq!(memberships.membership_state(0, 0, 11 * S, 13 * S), MembershipState::Passing);
         assert_eq!(memberships.membership_state(0, 0, 13 * S, 13 * S), MembershipState::Outside);
+    }
+
+    #[test]
+    fn repeated_answers_move_no_leave() {
+        let mut memberships = memberships();
+        memberships.ask(1, 0, 7, 10 * S);
+        memberships.enter(1, 0, 11 * S);
+        memberships.leave(1, 0, 20 * S, 20 * S);
+        assert!(memberships.handle_joined(1, 0, false, 20 * S + S / 4), "the same join, once more");
+        assert_eq!(memberships.confirm(1, 0, 20 * S + S / 2), Some(20 * S));
+        assert!(memberships.handle_joined(1, 0, false, 21 * S));
+        assert_eq!(memberships.membership_state(1, 0, 21 * S, 21 * S), MembershipState::Outside);
+    }
+
+    #[test]
+    fn answered_leaves_need_a_stay() {
+        let mut memberships = memberships();
+        memberships.ask(1, 0, 7, 10 * S);
+        memberships.turn_away(1, 0, 16 * S);
+        assert_eq!(memberships.confirm(1, 0, 17 * S), None);
     }
 
     #[test]
