@@ -236,9 +236,10 @@ fn charge_unanswered<C: AsMut<Record>>(
 pub(super) mod tests {
     use std::sync::Arc;
 
+    use codec::Stamp;
     use load::{Load, LocalRooms, RoomKind, Rooms, SayKind, StepOrder, Workload};
     use wire::people::Division;
-    use wire::{Acks, Event, RequestOutcome, Role, Stamp};
+    use wire::{Acks, Event, RequestOutcome, Role};
 
     use super::*;
     use crate::books::booking::Booking;

@@ -8,7 +8,7 @@
 //! an answer to a leave --> the first leave that is owed one; the joins before it are lost
 //! ```
 //!
-//! Where no leave is answered, an answer may be to an earlier join or to the last one. If the client gives
+//! An answer, where no leave is answered, may be to an earlier join or to the last one. If the client gives
 //! that up as well, the earlier one is taken for lost: one lost join costs one more, and not each later one.
 //! A server that is late each time is therefore not recognised without answers to leaves: from then on, each
 //! answer is taken for the next join's.

@@ -1,6 +1,6 @@
 //! Messages that rules of the app's file took for something else.
 //!
-//! Whether one of them is missing is known when the step is over: it may also come in the way that counts,
+//! One of them is known to be missing when the step is over: it may also come in the way that counts,
 //! before the one that a rule takes or after it. A rule may take all that comes, so a sample of its messages
 //! stands for the others: of the whole step, in which a server may change what it says.
 
