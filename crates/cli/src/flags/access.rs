@@ -11,7 +11,7 @@ use crate::secrets::given;
 /// The ways of logging in, for clients that a server does not let in.
 pub(crate) const WAYS_TO_LOG_IN: [&str; 3] = [
     "a cookie or a header: -H 'Cookie: …' or -H 'Authorization: Bearer …'",
-    "a token: --token env:JWT (over plain WebSockets and HTTP, with its place: --token-in query:NAME)",
+    "a token: --token env:JWT; plain WebSockets: --token-in query:NAME, too",
     "[[login]] in an app file, which throng record URL writes from a session",
 ];
 
