@@ -38,9 +38,10 @@ def documented(arguments: list[str]) -> list[str] | None:
 def main() -> int:
     compiler = [os.environ["COMPILER"]] if "COMPILER" in os.environ else []
     arguments = sys.argv[2:]
-    status = subprocess.run([*compiler, *sys.argv[1:]]).returncode
+    # cargo's jobserver is an open file.
+    status = subprocess.run([*compiler, *sys.argv[1:]], close_fds=False).returncode
     asked = documented(arguments) if status == 0 else None
-    return subprocess.run(["rustdoc", *asked]).returncode if asked else status
+    return subprocess.run(["rustdoc", *asked], close_fds=False).returncode if asked else status
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 //!
 //! Nothing here does I/O or reads a clock. A driver hands received bytes to a session ([`Client`] or
 //! [`Server`]) through `handle_*`, together with the time, and implements [`Io`] for what the session wants
-//! to send. The layers, from the bottom up: [`http`] heads and bodies, [`ws`] frames and messages; a protocol
-//! carries (`protocols`), and an [app](app_file) speaks (`apps`); [`client`] and [`server`] one connection of
-//! each role. [`stamp`] is the mark by which a message is known again.
+//! to send. The layers, from the bottom up: [`codec::http`] heads and bodies, [`codec::ws`] frames and
+//! messages; a protocol carries (`protocols`), and an [app](app_file) speaks (`apps`); [`client`] and
+//! [`server`] one connection of each role. [`codec::stamp`] is the mark by which a message is known again.
 
 // First, for its table, of which others are made.
 #[macro_use]
