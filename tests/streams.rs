@@ -136,10 +136,10 @@ fn a_stopped_generator_owns_its_stalls() {
 fn a_throttled_generator_owns_its_stalls() {
     let Some(quota) = Quota::new(10) else { return };
     let server = Server::start(&[]);
-    let url = format!("http://{}/stream?events=100&gap=20ms", server.address);
+    let url = format!("http://{}/stream?events=250&gap=8ms", server.address);
     let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
-    // Most gaps are as long as it is throttled: twice the median is much longer than the server waits.
-    command.args("-c 200 -n 200 --stall 2 --connect-timeout 20s".split(' '));
+    // The server waits less than the shortest stall, and less often than events are read together.
+    command.args("-c 60 -n 60 --stall 2 --connect-timeout 20s".split(' '));
     let results = run(&mut quota.over(&command), 2 * RUN_MAX).json();
     assert!(results["steps"][0]["generator"]["throttled_percent"].as_f64() > Some(10.0), "{results:#}");
     // Beside other programs, it also waits for a CPU.

@@ -31,7 +31,6 @@ const answer = await application.trigger('private-elsewhere', 'greeting', { text
 if (!answer.ok || (await event).text !== 'hello') throw new Error(`${answer.status}`)
 const forged = new Pusher({ appId: 'app-id', key, secret: 'another', host: '127.0.0.1', port: String(port), useTLS: false })
 if (await forged.trigger('private-elsewhere', 'greeting', {}).then(() => true, () => false)) throw new Error('a wrong signature was taken')
-console.log('heard')
 if (!(await line).text.startsWith('throng-')) throw new Error('no line of throng')
 clearTimeout(fail)
 client.disconnect()

@@ -3,7 +3,8 @@
 //! The kernel stamps the last packet of a read alone. If a stream goes on while the worker is stopped, these
 //! stamps would tell of a server that stood still. So a wait for events is short (`WAIT_NS_MAX`), and a turn
 //! that begins later than its wait was to end is late by that: the worker was stopped, or had no CPU. A wait
-//! that ends at once has found what came since the last wait: the turn between may have been stopped, too.
+//! that ends at once has found what came since the last wait: the turn between may have been stopped, too, and
+//! the end of that wait, as the kernel collects what is ready before it lets the worker go on.
 
 /// The longest wait for events: half of the shortest gap that may be a stall.
 const WAIT_NS_MAX: u64 = 5_000_000;
@@ -24,6 +25,8 @@ pub(crate) struct PauseDetector {
     /// The last reading of the run queue: its time, and how long the worker had waited there in all.
     read_ns: u64,
     queued_ns: u64,
+    /// The pause at the end of the last wait that was late, and the part without a CPU.
+    pause_ns: (u64, u64),
     /// The lateness of the turn, and the part of it in which the worker was ready to run and had no CPU.
     pub(crate) late_ns: u64,
     pub(crate) starved_ns: u64,
@@ -59,12 +62,17 @@ impl PauseDetector {
         if has_more {
             return;
         }
-        (self.late_ns, self.starved_ns) = (0, 0);
         let has_found = now_ns.saturating_sub(self.began_ns) < LATE_NS_MIN;
+        let pause_ns = std::mem::take(&mut self.pause_ns);
+        (self.late_ns, self.starved_ns) = if has_found { pause_ns } else { (0, 0) };
         if has_found || now_ns >= self.due_ns + LATE_NS_MIN {
             // A late end hides whether it had found something at once. What was waited is nobody's lateness.
             let waited_ns = if has_found { 0 } else { self.due_ns.saturating_sub(self.began_ns) };
             self.add(last_ns + waited_ns, now_ns, &queued_ns);
+        }
+        if !has_found {
+            let paused_ns = now_ns.saturating_sub(self.due_ns).min(self.late_ns);
+            self.pause_ns = (paused_ns, self.starved_ns.min(paused_ns));
         }
         if now_ns.saturating_sub(self.read_ns) > READING_NS_MAX {
             (self.read_ns, self.queued_ns) = (now_ns, queued_ns());
@@ -102,7 +110,7 @@ mod tests {
         assert_eq!(turn(103, Some(2 * MS), 105, 40), (Some(5 * MS), 0, 0));
         assert_eq!(turn(105, Some(2), 507, 40), (Some(2 * MS), 400, 0), "stopped");
         assert_eq!(turn(507, None, 912, 430), (Some(5 * MS), 400, 390), "without a CPU");
-        assert_eq!(turn(940, None, 940, 430), (Some(5 * MS), 28, 0), "busy since its last turn began");
+        assert_eq!(turn(940, None, 940, 430), (Some(5 * MS), 428, 390), "and busy since");
         assert_eq!(turn(968, None, 970, 430), (Some(5 * MS), 0, 0), "what came since then");
     }
 
