@@ -60,6 +60,8 @@ impl PauseDetector {
         }
         let last_ns = std::mem::replace(&mut self.turn_ns, now_ns);
         if has_more {
+            // There was something to find at once: the whole wait was a pause.
+            self.add(self.began_ns, now_ns, &queued_ns);
             return;
         }
         let has_found = now_ns.saturating_sub(self.began_ns) < LATE_NS_MIN;
@@ -123,6 +125,7 @@ mod tests {
             pauses.late_ns / MS
         };
         assert_eq!([turn(100, 502, false), turn(510, 510, true), turn(520, 521, false)], [400, 400, 0]);
+        assert_eq!([turn(530, 530, true), turn(540, 630, true)], [0, 90], "paused as it looked for others");
     }
 
     #[test]
