@@ -16,17 +16,19 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 /// Runs until a command is proposed that a busy machine does not stand before.
 const TRIES_MAX: usize = 4;
 
-/// The first command below NEXT: the program has an absolute path.
+/// The first command below NEXT: the program has an absolute path, in quotes where that has a space.
+fn command(outcome: &Outcome) -> Option<&str> {
+    let below = outcome.stdout.split_once("\nNEXT")?.1;
+    below.lines().map(str::trim).find(|line| line.starts_with(['/', '\'']))
+}
+
 fn proposed(outcome: &Outcome) -> &str {
-    let below = outcome.stdout.split_once("\nNEXT").unwrap_or_else(|| panic!("no NEXT\n{outcome}")).1;
-    let command = below.lines().map(str::trim).find(|line| line.starts_with('/'));
-    command.unwrap_or_else(|| panic!("no command\n{outcome}"))
+    command(outcome).unwrap_or_else(|| panic!("no command\n{outcome}"))
 }
 
 /// Returns whether the first command below NEXT holds this.
 fn proposes(outcome: &Outcome, adds: &str) -> bool {
-    let below = outcome.stdout.split_once("\nNEXT").map_or("", |(_, below)| below);
-    below.lines().map(str::trim).find(|line| line.starts_with('/')).is_some_and(|line| line.contains(adds))
+    command(outcome).is_some_and(|line| line.contains(adds))
 }
 
 /// The command that loads the server at `address`, and keeps nothing.

@@ -125,8 +125,9 @@ impl Session {
         fs::write(at("cargo/config.toml"), "open").unwrap();
         fs::write(at("with_memory.pl"), WITH_MEMORY).unwrap();
         fs::write(at("targets/sh-none/reach.pl"), REACHING).unwrap();
-        let reach = format!("perl reach.pl {} {} {port} {number}", user.path().display(), socket.display());
-        let parts = manifest(r#"["sh", "-c", "REACH; exec $THRONG serve --listen $AT"]"#);
+        let reach =
+            format!("perl reach.pl '{}' '{}' {port} {number}", user.path().display(), socket.display());
+        let parts = manifest(r#"["sh", "-c", "REACH; exec \"$THRONG\" serve --listen $AT"]"#);
         let parts = parts.replace("echo 1.2.3", "REACH >version.log; echo 1.2.3");
         let install = "install = { command = [\"sh\", \"-c\", \"REACH\"] }\n";
         fs::write(at("targets/sh-none/target.toml"), (parts + install + more).replace("REACH", &reach))
@@ -139,7 +140,7 @@ impl Session {
     fn type_in(&self, verb: &str, under: &str) -> Outcome {
         let at = |path: &str| self.user.path().join(path).display().to_string();
         let line = format!(
-            "exec 3<>/dev/tty; perl {} {} {under} {} targets {verb} sh-none --targets-dir {} >{} 2>&1; echo \"[$?]\"; head -n 1",
+            "exec 3<>/dev/tty; perl '{}' {} {under} '{}' targets {verb} sh-none --targets-dir '{}' >'{}' 2>&1; echo \"[$?]\"; head -n 1",
             at("with_memory.pl"),
             self.number,
             throng([]).get_program().display(),

@@ -87,7 +87,7 @@ impl Prying {
         fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
         let own = user.path().join("targets/sh-none");
         fs::write(own.join("pry.sh"), PRYING).unwrap();
-        let pry = format!("sh pry.sh {outside} {} {}", temporary.path().display(), std::process::id());
+        let pry = format!("sh pry.sh '{outside}' '{}' {}", temporary.path().display(), std::process::id());
         fs::write(own.join("target.toml"), parts.replace("PRY", &pry)).unwrap();
         Prying { user, temporary }
     }
@@ -162,7 +162,7 @@ fn targets_are_confined_to_their_folder() {
     assert!(!outcome.stderr.contains("Landlock"), "{outcome}");
     installer.assert_untouched();
 
-    let server = manifest(r#"["sh", "-c", "PRY; exec $THRONG serve --listen $AT"]"#);
+    let server = manifest(r#"["sh", "-c", "PRY; exec \"$THRONG\" serve --listen $AT"]"#);
     let server = Prying::new(&server.replace("echo 1.2.3", "PRY >noted; echo 1.2.3"));
     let outcome = server.targets("check");
     assert_eq!((outcome.code, &outcome.json()[0]["verdict"]), (Some(0), &"passes".into()), "{outcome}");
@@ -189,7 +189,7 @@ fn logs_lead_to_no_private_file() {
 
 #[test]
 fn a_server_without_walls_says_why() {
-    let parts = manifest(r#"["sh", "-c", "cat ~/marker; echo; exec $THRONG serve --listen $AT"]"#);
+    let parts = manifest(r#"["sh", "-c", "cat ~/marker; echo; exec \"$THRONG\" serve --listen $AT"]"#);
     let bare = Prying::new(
         &parts.replace("[\"sh\", \"-c\", \"echo", "[\"sh\", \"-c\", \"cat ~/marker >noted; echo"),
     );
