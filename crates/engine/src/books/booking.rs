@@ -389,7 +389,7 @@ impl<'a> Booking<'a> {
         // what was sent over the old.
         self.record.unacknowledged = self.record.unacknowledged.saturating_sub(1);
         if let Some(memberships) = &mut self.ledger.memberships {
-            memberships.handle_answered(self.client, number);
+            memberships.waivers.handle_answered(self.client, number);
         }
         self.ledger.meter.acks += 1;
         self.ledger.meter.tail.acks += u64::from(self.is_after_window());

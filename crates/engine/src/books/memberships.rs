@@ -1,41 +1,14 @@
-//! Memberships of visited rooms over time: the visitors of one worker.
-//!
-//! ```text
-//! outside --asks to be let in--> at the door --let in--> inside --leaves--> on the way out --gone--> outside
-//! at the door --refused, or leaves unanswered--> on the way out
-//! ```
-//!
-//! Rules. Where a copy belongs is decided by when its message was sent. Inside, it is due. At the door and on
-//! the way out it is due once or not at all: the server may have known of the visitor, or not. A visitor is
-//! at the door from what may have been under way when it asked, [`OVERTAKE_NS`] before; and on the way out
-//! from what it may have left under way: the latest message of the room that came to any client here stood as
-//! far behind what was sent before. Outside, nothing is due, and what comes to a client that is outside has
-//! leaked.
+//! Memberships of visited rooms over time: the stays of one worker's visitors, by client and kind of rooms.
+//! `membership` has the rules of one stay.
 
 use std::iter;
 
 use load::Rooms;
 
 use crate::books::absences::OVERTAKE_NS;
-use crate::books::announcements::UNCOUNTED;
 use crate::books::late_joins::LateJoins;
-
-/// Precision to which the clocks of several machines agree: a client whose leave was confirmed is gone only
-/// after this time.
-const CLOCKS_NS: u64 = 100_000_000;
-
-/// The membership of a copy's receiver when the message was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MembershipState {
-    /// In the room.
-    Inside,
-    /// At the door, or on the way out.
-    Passing,
-    /// Outside, and has come in since: an app may show newcomers what was said before.
-    Before,
-    /// Outside then, and outside now.
-    Outside,
-}
+use crate::books::membership::{Membership, MembershipState};
+use crate::books::waivers::Waivers;
 
 /// The visits of a step at one worker.
 #[derive(Debug)]
@@ -51,7 +24,7 @@ pub(crate) struct Memberships {
     /// Joins that were given up.
     late_joins: LateJoins,
     /// By client: its messages whose answers hold up no leave.
-    waivers: Vec<Waiver>,
+    pub(super) waivers: Waivers,
     /// By client, and then by visited kind: the number of its latest stay, from 1; 0 without one.
     latest: Vec<u32>,
     all: Vec<Membership>,
@@ -61,53 +34,11 @@ pub(crate) struct Memberships {
     entered: Vec<u32>,
 }
 
-/// Messages of one client for whose answers it has waited long enough.
-#[derive(Clone, Copy, Debug, Default)]
-struct Waiver {
-    /// The number behind the last of them.
-    below: u32,
-    /// Number of these that have had no answer.
-    unanswered: u32,
-}
-
 /// The stays of a step by client and kind of rooms.
 pub(crate) struct History<'a> {
     memberships: &'a Memberships,
     /// By slot, the latest first.
     stays: Vec<Vec<&'a Membership>>,
-}
-
-/// One stay of one client.
-#[derive(Clone, Copy, Debug)]
-struct Membership {
-    /// When it asked to be let in.
-    asked_ns: u64,
-    /// When it was let in; `u64::MAX` if it is at the door.
-    from_ns: u64,
-    /// The time up to which messages sent are due; `u64::MAX` if it has not left.
-    until_ns: u64,
-    /// The moment from which the client is outside.
-    gone_ns: u64,
-    /// The number of the client's stay before.
-    before: u32,
-    /// The number by which it was announced in this step, if that is counted.
-    announced: u32,
-}
-
-impl Membership {
-    fn is_waiting(&self) -> bool {
-        self.from_ns == u64::MAX && self.until_ns == u64::MAX
-    }
-
-    /// Returns whether the client left, or was turned away, before it was let in.
-    fn was_given_up(&self) -> bool {
-        self.from_ns == u64::MAX && self.until_ns != u64::MAX
-    }
-
-    /// Ends the stay at `now_ns`; messages sent until `until_ns` are due.
-    fn end(&mut self, until_ns: u64, now_ns: u64) {
-        (self.until_ns, self.gone_ns) = (until_ns, now_ns + OVERTAKE_NS);
-    }
 }
 
 impl History<'_> {
@@ -160,16 +91,15 @@ impl Memberships {
         let clients = self.inside.len().max(clients as usize);
         self.inside.resize(clients, 0);
         self.leaving.resize(clients, 0);
-        self.waivers.clear();
-        self.waivers.resize(clients, Waiver::default());
+        self.waivers.start_step(clients);
         self.latest.resize(clients * self.visited.count_ones() as usize, 0);
         // Stays that are over are of no use to another step, whose copies were all sent after them.
         let before = std::mem::take(&mut self.all);
         for latest in &mut self.latest {
             let membership = latest.checked_sub(1).map(|place| before[place as usize]);
-            *latest = match membership.filter(|membership| membership.until_ns == u64::MAX) {
+            *latest = match membership.filter(Membership::is_open) {
                 Some(membership) => {
-                    self.all.push(Membership { before: 0, announced: UNCOUNTED, ..membership });
+                    self.all.push(membership.carried_over());
                     self.all.len() as u32
                 }
                 None => 0,
@@ -249,10 +179,7 @@ impl Memberships {
     /// Notes that a client asks to be let in, and is announced by this number.
     pub(crate) fn ask(&mut self, client: u32, kind: u16, announced: u32, now_ns: u64) {
         let slot = self.slot(client, kind);
-        let never = u64::MAX;
-        let before = self.latest[slot];
-        let (from_ns, until_ns, gone_ns) = (never, never, never);
-        self.all.push(Membership { asked_ns: now_ns, from_ns, until_ns, gone_ns, before, announced });
+        self.all.push(Membership::ask(self.latest[slot], announced, now_ns));
         self.latest[slot] = self.all.len() as u32;
         self.leaving[client as usize] &= !(1 << kind);
         self.late_joins.ask(slot);
@@ -265,8 +192,7 @@ impl Memberships {
         let is_last = self.late_joins.handle_joined(slot, is_late);
         let membership = self.latest_mut(client, kind);
         if let Some(membership) = membership.filter(|membership| membership.was_given_up()) {
-            // The server lets it go behind this answer.
-            membership.gone_ns = membership.gone_ns.max(now_ns + OVERTAKE_NS);
+            membership.handle_late_answer(now_ns);
         }
         is_last
     }
@@ -274,8 +200,7 @@ impl Memberships {
     /// Lets a client in, and returns when it asked, if it still waits for that.
     pub(crate) fn enter(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
-        membership.from_ns = now_ns;
-        let asked_ns = membership.asked_ns;
+        let asked_ns = membership.enter(now_ns);
         self.inside[client as usize] |= 1 << kind;
         self.entered.push(client);
         Some(asked_ns)
@@ -286,8 +211,7 @@ impl Memberships {
     pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
         let is_overdue = self.is_overdue(client, kind);
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
-        // A stay of no length: nothing was due, and what comes in the next moments is in passing, not leaked.
-        membership.end(membership.asked_ns, now_ns);
+        membership.turn_away(now_ns);
         let announced = membership.announced;
         self.leaving[client as usize] |= 1 << kind;
         (!is_overdue).then_some(announced)
@@ -305,7 +229,7 @@ impl Memberships {
 
     /// Returns whether a client is inside or at the door.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
-        self.latest(client, kind).is_some_and(|membership| membership.until_ns == u64::MAX)
+        self.latest(client, kind).is_some_and(Membership::is_open)
     }
 
     /// Returns whether a client that is at the door asked in an earlier step, which has counted that as
@@ -322,11 +246,8 @@ impl Memberships {
     /// Books that a client that is inside leaves. Returns the time from which it is on the way out, by when
     /// the newest message in its room was sent that came to any client here; `None` if it is not inside.
     pub(crate) fn leave(&mut self, client: u32, kind: u16, newest_ns: u64, now_ns: u64) -> Option<u64> {
-        let membership = self.latest_mut(client, kind);
-        let membership = membership
-            .filter(|membership| membership.until_ns == u64::MAX && membership.from_ns != u64::MAX)?;
-        let until_ns = newest_ns.min(now_ns).saturating_sub(OVERTAKE_NS).max(membership.from_ns);
-        membership.end(until_ns, now_ns);
+        let membership = self.latest_mut(client, kind).filter(|membership| membership.is_inside())?;
+        let until_ns = membership.leave(newest_ns, now_ns);
         self.inside[client as usize] &= !(1 << kind);
         self.leaving[client as usize] |= 1 << kind;
         Some(until_ns)
@@ -340,31 +261,10 @@ impl Memberships {
         if !was_let_in || self.leaving[client as usize] & 1 << kind == 0 {
             return None;
         }
-        let membership =
-            self.latest_mut(client, kind).filter(|membership| membership.until_ns != u64::MAX)?;
-        // [`Membership::end`] put it this far behind the leave, where the client was let in.
-        let left_ns = (!membership.was_given_up()).then_some(membership.gone_ns - OVERTAKE_NS);
-        // Once confirmed, the server has no excuse to go on; only senders' clocks may differ.
-        membership.gone_ns = now_ns + CLOCKS_NS;
+        let membership = self.latest_mut(client, kind).filter(|membership| !membership.is_open())?;
+        let left_ns = membership.confirm(now_ns);
         self.leaving[client as usize] &= !(1 << kind);
         left_ns
-    }
-
-    /// Notes that a client waits no longer for the answers to its messages below this number, `unanswered` of
-    /// which have had none.
-    pub(crate) fn waive(&mut self, client: u32, below: u32, unanswered: u32) {
-        self.waivers[client as usize] = Waiver { below, unanswered };
-    }
-
-    /// Notes the answer to a client's message of this number.
-    pub(crate) fn handle_answered(&mut self, client: u32, number: u32) {
-        let Waiver { below, unanswered } = &mut self.waivers[client as usize];
-        *unanswered = unanswered.saturating_sub(u32::from(number < *below));
-    }
-
-    /// Number of a client's messages without an answer for which it waits no longer.
-    pub(crate) fn waived(&self, client: u32) -> u32 {
-        self.waivers[client as usize].unanswered
     }
 
     /// Takes a client that has lost its connection out of all rooms. Returns the numbers by which it was
@@ -378,7 +278,7 @@ impl Memberships {
             if let Some(announced) = self.turn_away(client, kind, now_ns) {
                 doors.push(announced);
             } else if let Some(membership) =
-                self.latest_mut(client, kind).filter(|membership| membership.until_ns == u64::MAX)
+                self.latest_mut(client, kind).filter(|membership| membership.is_open())
             {
                 membership.end(now_ns, now_ns);
             }
@@ -427,164 +327,4 @@ impl Memberships {
 }
 
 #[cfg(test)]
-mod tests {
-    use load::{Visit, VisitStep};
-
-    use super::*;
-
-    const S: u64 = 1_000_000_000;
-
-    fn memberships() -> Memberships {
-        let wait = VisitStep::Wait { ns_min: S, ns_max: S };
-        let visit = Visit { steps: vec![VisitStep::Join(0), wait, VisitStep::Leave(0), wait], stays: 0 };
-        let mut memberships = Memberships::of(&Rooms::default().with_visits(vec![visit]).unwrap()).unwrap();
-        memberships.start_step(2);
-        memberships
-    }
-
-    #[test]
-    fn without_visits_nobody_comes_or_goes() {
-        assert!(Memberships::of(&Rooms::default()).is_none());
-    }
-
-    #[test]
-    fn copies_are_due_once_inside_or_on_entry() {
-        let mut memberships = memberships();
-        memberships.ask(1, 0, 7, 10 * S);
-        assert!(!memberships.is_in(1, 0) && !memberships.may_speak(1, 0));
-        assert_eq!(memberships.enter(1, 0, 11 * S), Some(10 * S));
-        assert_eq!((memberships.enter(1, 0, 12 * S), memberships.take_entered()), (None, vec![1]));
-        assert!(memberships.is_in(1, 0) && memberships.may_speak(1, 0));
-        // The newest message that any client has was sent at 19.5 s.
-        assert_eq!(memberships.leave(1, 0, 19 * S + S / 2, 20 * S), Some(18 * S + S / 2));
-        assert!(!memberships.is_in(1, 0));
-        let membership_state =
-            |memberships: &Memberships, sent_ns, now_ns| memberships.membership_state(1, 0, sent_ns, now_ns);
-        for (sent_ns, expected) in [
-            (9 * S - 1, MembershipState::Before),
-            (9 * S, MembershipState::Passing),
-            (10 * S, MembershipState::Passing),
-            (11 * S, MembershipState::Inside),
-            (18 * S, MembershipState::Inside),
-            (18 * S + S / 2, MembershipState::Passing),
-            (20 * S, MembershipState::Passing),
-        ] {
-            assert_eq!(membership_state(&memberships, sent_ns, 20 * S), expected, "{sent_ns}");
-        }
-        assert_eq!(
-            membership_state(&memberships, 21 * S, 21 * S),
-            MembershipState::Outside,
-            "a second is enough to be gone"
-        );
-        let confirmed = [1, S / 4].map(|ns| memberships.confirm(1, 0, 20 * S + ns));
-        assert_eq!(confirmed, [Some(20 * S), None], "a server may answer twice");
-        assert_eq!(
-            membership_state(&memberships, 20 * S + S / 5, 21 * S),
-            MembershipState::Outside,
-            "the server has said so"
-        );
-        memberships.ask(1, 0, 7, 30 * S);
-        assert_eq!(
-            membership_state(&memberships, 25 * S, 31 * S),
-            MembershipState::Before,
-            "what newcomers are shown"
-        );
-        assert_eq!(
-            membership_state(&memberships, 17 * S, 31 * S),
-            MembershipState::Inside,
-            "a late one of the stay before"
-        );
-    }
-
-    #[test]
-    fn the_history_knows_each_stay() {
-        let mut memberships = memberships();
-        for round in 1..50 {
-            memberships.ask(1, 0, 7, 10 * round * S);
-            if round % 3 == 0 {
-                memberships.turn_away(1, 0, (10 * round + 2) * S);
-            } else {
-                memberships.enter(1, 0, (10 * round + 1) * S);
-                memberships.leave(1, 0, (10 * round + 7) * S, (10 * round + 8) * S);
-            }
-        }
-        let history = memberships.history();
-        let is_inside =
-            |at_ns| memberships.membership_state(1, 0, at_ns, u64::MAX) == MembershipState::Inside;
-        for at_ns in (0..1_000).map(|half| half * S / 2) {
-            assert_eq!(history.was_inside(1, 0, at_ns), is_inside(at_ns), "{at_ns}");
-        }
-        assert!(is_inside(11 * S) && !history.was_inside(0, 0, 11 * S));
-    }
-
-    #[test]
-    fn refused_clients_were_never_members() {
-        let mut memberships = memberships();
-        memberships.ask(0, 0, 7, 10 * S);
-        assert!(
-            memberships.waiting() == [(0, 7)]
-                && memberships.is_at_door(0, 0)
-                && !memberships.is_at_door(1, 0)
-        );
-        let turned = [12, 12].map(|s| memberships.turn_away(0, 0, s * S));
-        assert!(turned == [Some(7), None] && !memberships.is_at(0, 0));
-        assert_eq!(memberships.leave(0, 0, 13 * S, 13 * S), None);
-        assert_eq!(memberships.membership_state(0, 0, 11 * S, 13 * S), MembershipState::Passing);
-        assert_eq!(memberships.membership_state(0, 0, 13 * S, 13 * S), MembershipState::Outside);
-    }
-
-    #[test]
-    fn repeated_answers_move_no_leave() {
-        let mut memberships = memberships();
-        memberships.ask(1, 0, 7, 10 * S);
-        memberships.enter(1, 0, 11 * S);
-        memberships.leave(1, 0, 20 * S, 20 * S);
-        assert!(memberships.handle_joined(1, 0, false, 20 * S + S / 4), "the same join, once more");
-        assert_eq!(memberships.confirm(1, 0, 20 * S + S / 2), Some(20 * S));
-        assert!(memberships.handle_joined(1, 0, false, 21 * S));
-        assert_eq!(memberships.membership_state(1, 0, 21 * S, 21 * S), MembershipState::Outside);
-    }
-
-    #[test]
-    fn answered_leaves_need_a_stay() {
-        let mut memberships = memberships();
-        memberships.ask(1, 0, 7, 10 * S);
-        memberships.turn_away(1, 0, 16 * S);
-        assert_eq!(memberships.confirm(1, 0, 17 * S), None);
-    }
-
-    #[test]
-    fn unanswered_joins_count_in_one_step() {
-        let mut memberships = memberships();
-        for client in 0..2 {
-            memberships.ask(client, 0, 7, 10 * S);
-        }
-        assert_eq!(memberships.waiting(), [(0, 7), (1, 7)]);
-        memberships.start_step(2);
-        assert!(memberships.waiting().is_empty() && memberships.is_overdue(0, 0));
-        assert_eq!(memberships.enter(0, 0, 20 * S), Some(10 * S));
-        assert_eq!(memberships.turn_away(1, 0, 20 * S), None);
-        assert!(memberships.is_in(0, 0) && !memberships.is_at(1, 0));
-        memberships.ask(1, 0, 8, 21 * S);
-        assert!(!memberships.is_overdue(1, 0) && memberships.waiting() == [(1, 8)]);
-    }
-
-    #[test]
-    fn memberships_last_as_long_as_their_connection() {
-        let mut memberships = memberships();
-        for client in 0..2 {
-            memberships.ask(client, 0, 7, S);
-            memberships.enter(client, 0, 2 * S);
-        }
-        memberships.handle_gone(1, 3 * S);
-        memberships.start_step(3);
-        assert!(memberships.is_in(0, 0) && !memberships.is_in(1, 0) && !memberships.is_in(2, 0));
-        assert_eq!(memberships.membership_state(0, 0, 9 * S, 9 * S), MembershipState::Inside);
-        assert_eq!(memberships.membership_state(1, 0, 9 * S, 9 * S), MembershipState::Outside);
-    }
-
-    #[test]
-    fn a_stay_takes_forty_bytes() {
-        assert_eq!(size_of::<Membership>(), 40);
-    }
-}
+mod tests;

@@ -17,6 +17,7 @@ mod excerpt;
 mod held_writes;
 mod late_joins;
 mod ledger;
+mod membership;
 mod memberships;
 mod meter;
 mod outstanding;
@@ -27,6 +28,7 @@ mod relayed;
 mod step;
 mod streamed;
 mod taken;
+mod waivers;
 
 pub(crate) use booking::Booking;
 pub use broadcasts::BROADCASTS_PER_WORKER_MAX;

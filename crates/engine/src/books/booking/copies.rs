@@ -7,7 +7,7 @@ use super::Booking;
 use crate::books::absences::Due;
 use crate::books::broadcasts::{Copy, Origin};
 use crate::books::ledger::Ledger;
-use crate::books::memberships::MembershipState;
+use crate::books::membership::MembershipState;
 use crate::books::record::State;
 use crate::events::{Entry, Kind};
 

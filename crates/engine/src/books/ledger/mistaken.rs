@@ -6,7 +6,7 @@ use wire::Rule;
 
 use super::Ledger;
 use crate::books::absences::Due;
-use crate::books::memberships::MembershipState;
+use crate::books::membership::MembershipState;
 use crate::books::record::{Record, State};
 use crate::books::step::{NUMBER_MASK, Sent};
 use crate::books::taken::TakenMessage;

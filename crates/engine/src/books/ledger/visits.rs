@@ -9,7 +9,7 @@ use super::Ledger;
 use super::attendance::note;
 use crate::books::announcements::{self, UNCOUNTED};
 use crate::books::broadcasts::{Copy, Origin};
-use crate::books::memberships::MembershipState;
+use crate::books::membership::MembershipState;
 use crate::books::record::Record;
 
 /// How long a room's first message may be under way after a load began.
@@ -125,7 +125,8 @@ impl Ledger {
 
     /// Returns whether a client that is to leave waits for an answer to something that it has said.
     pub(crate) fn awaits_answer(&self, client: u32, record: &Record) -> bool {
-        let waived = self.memberships.as_ref().map_or(0, |memberships| memberships.waived(client));
+        let waived =
+            self.memberships.as_ref().map_or(0, |memberships| memberships.waivers.unanswered(client));
         record.unacknowledged > waived
     }
 
@@ -133,7 +134,7 @@ impl Ledger {
     pub(crate) fn stop_waiting(&mut self, client: u32, record: &Record) {
         let below = self.step.sent.len() as u32;
         if let Some(memberships) = &mut self.memberships {
-            memberships.waive(client, below, record.unacknowledged);
+            memberships.waivers.waive(client, below, record.unacknowledged);
         }
     }
 
