@@ -322,7 +322,7 @@ mod tests {
 
     use super::*;
     use crate::books::booking::Booking;
-    use crate::books::closing::tests::ledger;
+    use crate::books::ledger::tests::ledger;
     use crate::books::record::{Record, State};
 
     /// Broadcasts at clients of one room.

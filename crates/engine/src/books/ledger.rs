@@ -462,3 +462,6 @@ impl Ledger {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::books::closing::tests::ledger;
+use crate::books::ledger::tests::ledger;
 use crate::books::meter::Meter;
 
 /// When each message was due: two writes, of three messages and of five.

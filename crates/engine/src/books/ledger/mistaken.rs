@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::books::booking::Booking;
     use crate::books::closing::close;
-    use crate::books::closing::tests::ledger;
+    use crate::books::ledger::tests::ledger;
 
     /// How many messages are missing by a rule: one of client 0 in a room of two, whose copies come to
     /// `heard_by`, and which the rule takes once at the client `taken_at`.

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
     use crate::books::booking::Booking;
     use crate::books::broadcasts::Broadcasts;
-    use crate::books::closing::tests::ledger;
+    use crate::books::ledger::tests::ledger;
     use crate::books::memberships::Memberships;
     use crate::books::record::State;
 
