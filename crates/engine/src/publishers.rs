@@ -12,7 +12,8 @@ use stats::error_kind::PUBLISHER_PREFIX;
 use wire::{HttpOptions, RequestOutcome, Sending};
 
 use crate::books::{Cause, Relayed};
-use crate::clients::{Clients, ConnectAttempt, PUBLISHER, Token};
+use crate::clients::connecting::ConnectAttempt;
+use crate::clients::{Clients, PUBLISHER, Token};
 use crate::timing::Portion;
 
 /// The time from one attempt to connect to the next.

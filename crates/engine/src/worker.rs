@@ -22,7 +22,9 @@ use net::{clock, reserve};
 use wire::Reconnection;
 
 use crate::books::{Cause, Ledger, LedgerOptions, Meter, Pushes, Recorder, Secrets};
-use crate::clients::{Clients, ClosedConnection, ConnectAttempt, Outcome, PUBLISHER, Shared, Token};
+use crate::clients::connecting::ConnectAttempt;
+use crate::clients::ending::ClosedConnection;
+use crate::clients::{Clients, Outcome, PUBLISHER, Shared, Token};
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
 use crate::reporter::Reporter;

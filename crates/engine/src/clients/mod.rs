@@ -5,6 +5,8 @@
 
 mod attempt;
 mod client;
+pub(crate) mod connecting;
+pub(crate) mod ending;
 mod link;
 mod pause_detector;
 mod published;
@@ -14,15 +16,11 @@ mod visitors;
 
 use std::collections::{HashMap, VecDeque};
 
-use load::{Cut, StepOrder};
-use net::clock;
-use net::errors::ErrorKind;
+use load::StepOrder;
 use net::poll::Event;
 use stats::error_kind;
-use wire::Reconnection;
 
 use crate::books::{Cause, Ledger, State};
-use crate::events::{Entry, Kind};
 use crate::timing::{Portion, Presence};
 
 pub(crate) use client::{LoadClient, Unsent};
@@ -49,34 +47,6 @@ pub(crate) struct Outcome {
     pub(crate) wake_ns: Option<u64>,
     /// More to read (true), or why its connection is over.
     pub(crate) held: Result<bool, Cause>,
-}
-
-/// The outcome of an attempt to connect.
-pub(crate) enum ConnectAttempt {
-    /// It is under way.
-    UnderWay {
-        /// The number of the client's attempt.
-        attempt: u32,
-        /// When it began: its deadline counts from then.
-        begun_ns: u64,
-    },
-    /// The server could not take another one: a unix socket's backlog is full.
-    Full,
-    /// It has failed.
-    Failed,
-}
-
-/// Kinds of connections that are over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClosedConnection {
-    /// No connection: it was over before.
-    Nothing,
-    /// A connection of a client that had said goodbye.
-    Parted,
-    /// A connection that was not usable yet.
-    Attempt(Reconnection),
-    /// A usable connection.
-    Usable(Reconnection),
 }
 
 impl Clients {
@@ -183,98 +153,6 @@ impl Clients {
         true
     }
 
-    /// Connects a client. If it tried before and went unanswered, its time counts from then; if it may wait
-    /// for room in a unix socket's backlog, a full one is no failure.
-    pub(crate) fn connect_first(
-        &mut self,
-        index: u32,
-        first_tried_ns: Option<u64>,
-        may_wait: bool,
-    ) -> ConnectAttempt {
-        // A newcomer, even if another client had this place in an earlier step: its TLS session is a first
-        // one, too.
-        self.all[index as usize].record.was_usable = false;
-        // Read for each client, and not once a turn, in which many connect one after the other.
-        let now_ns = clock::monotonic_ns();
-        let Some(begun) = self.begin(index, may_wait, now_ns) else { return ConnectAttempt::Full };
-        match first_tried_ns {
-            // The time that it went unanswered belongs to its handshake: a server with a full queue must
-            // not look fast.
-            Some(first_ns) if begun.is_ok() => self.all[index as usize].record.started_ns = first_ns,
-            Some(_) => {}
-            None => self.ledger.meter.handle_connect(index, now_ns),
-        }
-        self.begun(index, begun, now_ns)
-    }
-
-    /// Connects a client again that lost its connection, or another in its place; `None` if it has a
-    /// connection. If it may wait for room in a unix socket's backlog, a full one is no failure.
-    pub(crate) fn connect_again(
-        &mut self,
-        index: u32,
-        may_wait: bool,
-        now_ns: u64,
-    ) -> Option<ConnectAttempt> {
-        let client = &mut self.all[index as usize];
-        // The server does not answer its goodbye.
-        if client.record.state == State::Closing {
-            client.vacate();
-        }
-        if client.record.state != State::Vacant {
-            return None;
-        }
-        let Some(begun) = self.begin(index, may_wait, now_ns) else { return Some(ConnectAttempt::Full) };
-        self.ledger.meter.handle_connect(index, now_ns);
-        Some(self.begun(index, begun, now_ns))
-    }
-
-    /// Begins to connect a client; `None` if it may wait for room in a unix socket's backlog, and that is
-    /// full.
-    fn begin(&mut self, index: u32, may_wait: bool, now_ns: u64) -> Option<Result<(), Cause>> {
-        let client = &mut self.all[index as usize];
-        let begun = client.connect(index, now_ns, &mut self.shared);
-        if begun != Err(Cause::Net(ErrorKind::WouldBlock)) {
-            return Some(begun);
-        }
-        if may_wait {
-            client.vacate();
-            return None;
-        }
-        // A full backlog is how a unix socket shows that the server does not accept; over TCP, the same
-        // ends in a timeout.
-        Some(Err(Cause::ConnectTimeout))
-    }
-
-    fn begun(&mut self, index: u32, begun: Result<(), Cause>, now_ns: u64) -> ConnectAttempt {
-        let client = &mut self.all[index as usize];
-        match begun {
-            Ok(()) => ConnectAttempt::UnderWay { attempt: client.attempt, begun_ns: now_ns },
-            Err(cause) => {
-                client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
-                ConnectAttempt::Failed
-            }
-        }
-    }
-
-    /// Returns whether this attempt is still under way.
-    pub(crate) fn is_opening(&self, index: u32, attempt: u32) -> bool {
-        let client = &self.all[index as usize];
-        client.attempt == attempt && client.record.is_opening()
-    }
-
-    /// When an attempt began that has had no answer from the server's kernel; `None` if it had one.
-    pub(crate) fn unanswered_since(&mut self, index: u32) -> Option<u64> {
-        let client = &mut self.all[index as usize];
-        client.is_unanswered().then_some(client.record.started_ns)
-    }
-
-    /// Gives up an attempt that went unanswered, to be made again.
-    pub(crate) fn take_back_attempt(&mut self, index: u32, now_ns: u64) {
-        let why = || "TCP had no answer while others had: the server's accept queue was full".into();
-        self.ledger.meter.error(error_kind::UNACCEPTED, index, now_ns, why);
-        self.all[index as usize].vacate();
-    }
-
     /// Handles an event of a client's connection. `None` if it is of an earlier connection, which is over.
     #[inline]
     pub(crate) fn handle_ready(&mut self, token: Token, event: Event) -> Option<Outcome> {
@@ -377,115 +255,11 @@ impl Clients {
         }
     }
 
-    /// Takes a client out whose connection is broken or over.
-    pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) -> ClosedConnection {
-        let client = &mut self.all[index as usize];
-        // Asked first, since the session ends below.
-        let reconnection = client.session.reconnection();
-        // Taken whichever client is lost, or this silence would be charged to the next one.
-        let silent_ns = self.shared.silent_ns.take();
-        match client.record.state {
-            State::Vacant => ClosedConnection::Nothing,
-            State::Closing => {
-                client.vacate();
-                ClosedConnection::Parted
-            }
-            State::Connecting | State::Opening => {
-                client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
-                ClosedConnection::Attempt(reconnection)
-            }
-            State::Usable => {
-                // Before `vacate`, which drops the session that this is taken from.
-                client.take_along(self.shared.resumes && self.ledger.step.is_flapping());
-                client.vacate();
-                if let Some(silent_ns) = silent_ns.filter(|_| !client.record.is_slow) {
-                    self.ledger.meter.figures.silence.record_ns(silent_ns);
-                }
-                self.ledger.handle_loss(index, &mut client.record, cause, now_ns);
-                ClosedConnection::Usable(reconnection)
-            }
-        }
-    }
-
-    /// Has a usable client say goodbye in mid-step. Returns whether its connection is over with that.
-    pub(crate) fn part_with(&mut self, index: u32, now_ns: u64) -> bool {
-        let client = &mut self.all[index as usize];
-        self.ledger.handle_parting(index, &mut client.record, now_ns);
-        client.close(index, &mut self.shared, &mut self.ledger.meter);
-        client.record.state == State::Vacant
-    }
-
-    /// Has a usable client, whose connection has had its messages, say goodbye. Returns whether its
-    /// connection is over with that.
-    pub(crate) fn renew(&mut self, index: u32, now_ns: u64) -> bool {
-        let client = &mut self.all[index as usize];
-        self.ledger.handle_renewal(index, &client.record, now_ns);
-        client.close(index, &mut self.shared, &mut self.ledger.meter);
-        client.record.state == State::Vacant
-    }
-
-    /// Ends the connection of a usable client in this way, and returns when the server wants it back.
-    pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) -> Reconnection {
-        let client = &mut self.all[index as usize];
-        let reconnection = client.session.reconnection();
-        client.take_along(self.shared.resumes);
-        self.ledger.handle_cut(index, &mut client.record, cut, now_ns);
-        if cut == Cut::Close {
-            client.close(index, &mut self.shared, &mut self.ledger.meter);
-            return reconnection;
-        }
-        self.ledger.meter.note(|| Entry::new(Kind::Close, now_ns, index));
-        let mut streams = std::mem::take(&mut client.streams);
-        client.vacate();
-        match cut {
-            Cut::Silence => {
-                // The sockets stay open, because a close would send a FIN: the server has to find out by
-                // itself.
-                streams.silence();
-                // One link for each client: the peer of an older one learns that it is dead.
-                self.silent.insert(index, streams);
-            }
-            Cut::Reset | Cut::Close => streams.reset(),
-        }
-        reconnection
-    }
-
-    /// Drops, without a goodbye, the connections of all usable clients that `takes` names by their number in
-    /// the run. Returns the clients, and when the server wants them back.
-    pub(crate) fn drop_in_storm(
-        &mut self,
-        takes: impl Fn(u32) -> bool,
-        now_ns: u64,
-    ) -> Vec<(u32, Reconnection)> {
-        let mut dropped = Vec::new();
-        for (index, client) in (0..).zip(&mut self.all) {
-            if client.record.state == State::Usable && takes(self.shared.number(index)) {
-                // Cookies outlast the connection, as in a browser; sessions are resumed by clients that flap
-                // alone.
-                client.take_along(false);
-                dropped.push((index, client.session.reconnection()));
-                client.vacate();
-                self.ledger.handle_storm_loss(index, &mut client.record, now_ns);
-            }
-        }
-        dropped
-    }
-
     /// Notes that a client is back: broadcasts are due to it from that moment on, as its record has it, and
     /// not from the end of this event on.
     pub(crate) fn note_back(&mut self, index: u32) {
         let record = &self.all[index as usize].record;
         self.ledger.note_attendance(index, record, 1, record.since_ns);
-    }
-
-    /// Drops every connection that is on its way to be usable, and returns how many there were.
-    pub(crate) fn drop_attempts(&mut self) -> u64 {
-        let mut dropped = 0;
-        for client in self.all.iter_mut().filter(|client| client.record.is_opening()) {
-            client.vacate();
-            dropped += 1;
-        }
-        dropped
     }
 
     /// The books, and the clients, to close the books.

@@ -6,7 +6,8 @@ use stats::error_kind;
 
 use super::{CLOSE_TIMEOUT_NS, Phase, Worker};
 use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Terms};
-use crate::clients::{CLIENTS_MAX, ConnectAttempt, Unsent};
+use crate::clients::connecting::ConnectAttempt;
+use crate::clients::{CLIENTS_MAX, Unsent};
 use crate::messages::{Report, Settled};
 use crate::reporter::ReportPhase;
 use crate::timing::{Batch, BatchEnd, Disruptions, Growth, LocalSenders, Pace};
