@@ -10,11 +10,12 @@ use crate::file::{FRAMES_MAX, REQUESTS_MAX};
 use crate::hiding::hide;
 use crate::kind::Kind;
 use crate::login;
+use crate::naming::{free, identifier};
 use crate::publish::Published;
 use crate::recording::Recording;
 use crate::talk::{Purpose, Said, Talk};
-use crate::toml_text::{TomlText, counted, inline, quoted, texts, times};
-use crate::trace::{Trace, free, identifier, plain};
+use crate::toml_text::{TomlText, counted, inline, plain, quoted, texts, times};
+use crate::trace::Trace;
 use crate::writing::Writing;
 
 /// Rules that are written: of a server with more kinds of messages, the rest is a remark.

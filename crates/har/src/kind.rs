@@ -6,8 +6,7 @@ use crate::carried::Turn;
 use crate::carried::stomp::{DESTINATION, Frame};
 use crate::credentials::{arguments, is_argument, is_login, is_pin, login_command};
 use crate::json::{self, Leaf};
-use crate::toml_text::{inline, quoted};
-use crate::trace::{escaped, plain};
+use crate::toml_text::{escaped, inline, plain, quoted};
 
 /// Members by which apps name the kind of a message.
 const NAMING: [&str; 12] = [

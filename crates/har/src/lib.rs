@@ -15,6 +15,7 @@ mod hiding;
 mod json;
 mod kind;
 mod login;
+mod naming;
 mod publish;
 mod recording;
 mod summary;

@@ -7,8 +7,8 @@ use url::Url;
 use crate::credentials::is_typed_secret;
 use crate::json::{self, Leaf, in_string, replaced};
 use crate::recording::{Exchange, Recording};
-use crate::toml_text::TomlText;
-use crate::trace::{Trace, is_json, plain};
+use crate::toml_text::{TomlText, plain};
+use crate::trace::Trace;
 use crate::writing::with_rooms;
 
 /// Writes the requests that are needed, in their order, and follows what these need themselves.
@@ -67,7 +67,7 @@ fn request(recording: &Recording, at: usize, trace: &mut Trace<'_>) -> String {
 fn is_sendable(exchange: &Exchange) -> bool {
     match exchange.method.as_str() {
         "GET" => exchange.body.is_empty(),
-        "POST" => exchange.body.is_empty() || exchange.is_form() || is_json(exchange),
+        "POST" => exchange.body.is_empty() || exchange.is_form() || exchange.is_json(),
         _ => false,
     }
 }
@@ -126,7 +126,7 @@ pub(crate) fn resolved(
 }
 
 fn body(exchange: &Exchange, trace: &mut Trace<'_>, out: &mut TomlText) {
-    if is_json(exchange) {
+    if exchange.is_json() {
         let leaves = json::leaves(&exchange.body).unwrap_or_default();
         let by = resolved(exchange, &leaves, trace);
         out.text("json", &replaced(&exchange.body, &leaves, |leaf| by.get(&leaf.pointer).cloned()));

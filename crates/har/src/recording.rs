@@ -5,6 +5,7 @@ use url::Url;
 
 use crate::bad_har::BadHar;
 use crate::file::{Direction, Entries, Entry, File, Frame, Pair, Request};
+use crate::json;
 
 /// Words of paths and subprotocols of development servers, whose messages are about the page's source.
 const DEVELOPMENT: [&str; 5] = ["vite-hmr", "webpack-hmr", "sockjs-node", "livereload", "/@vite"];
@@ -53,6 +54,34 @@ impl Exchange {
             false => Vec::new(),
         }
     }
+
+    /// Returns whether the body is JSON, by its type and by itself.
+    pub(crate) fn is_json(&self) -> bool {
+        let kind = header(&self.headers, "content-type").unwrap_or(&self.body_kind);
+        kind.contains("json") && json::leaves(&self.body).is_some()
+    }
+
+    /// The fields of a form or of a JSON body.
+    pub(crate) fn fields(&self) -> Vec<(String, String)> {
+        let leaves = json::leaves(&self.body).unwrap_or_default();
+        let of_json = leaves.into_iter().map(|leaf| (leaf.key, leaf.value));
+        self.form().into_iter().map(|(key, value)| (last_part(&key), value)).chain(of_json).collect()
+    }
+
+    /// The cookies that the answer set, each as `NAME=VALUE`. Chrome writes several in one header, a line each.
+    pub(crate) fn set_cookies(&self) -> impl Iterator<Item = &str> {
+        let headers = self.answer_headers.iter().filter(|header| is_called(header, "set-cookie"));
+        headers
+            .flat_map(|header| header.value.lines())
+            .filter_map(|line| line.split(';').next())
+            .map(str::trim)
+    }
+}
+
+/// The name of a field, without what is around it: `user[password]` is `password`.
+fn last_part(key: &str) -> String {
+    let inside = key.strip_suffix(']').and_then(|key| key.rsplit('[').next());
+    inside.unwrap_or(key).to_owned()
 }
 
 /// The WebSocket.

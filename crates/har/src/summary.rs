@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::carried;
 use crate::credentials::is_typed_secret;
 use crate::kind::{Kind, Message};
-use crate::recording::Recording;
+use crate::recording::{Exchange, Recording};
 use crate::talk::MESSAGES_MAX;
-use crate::trace::{fields, is_random};
+use crate::trace::is_random;
 use crate::writing::is_of_room;
 
 /// Kinds and rooms that are named: a line has no place for more.
@@ -34,7 +34,7 @@ impl Summary {
     /// Sums up a session.
     pub fn of(recording: &Recording) -> Summary {
         let carried = carried::read(recording);
-        let is_login = |exchange| fields(exchange).iter().any(|(key, _)| is_typed_secret(key));
+        let is_login = |exchange: &Exchange| exchange.fields().iter().any(|(key, _)| is_typed_secret(key));
         let mut summary = Summary {
             protocol: carried.name(),
             is_logged_in: recording.exchanges.iter().any(is_login),

@@ -1,11 +1,26 @@
 //! TOML as a person writes it: comments above what they are about, and one value a line.
 
+use crate::json::without_placeholders;
+
 /// Columns of a comment.
 const COLUMNS_MAX: usize = 96;
 
 /// A text in quotation marks.
 pub(crate) fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
+}
+
+/// A text that is no JSON, as a file has it. Whoever made the recording may have written placeholders, which
+/// would send what only this machine knows (`{hmac:sha256:env:…}`); without an escape, a parenthesis takes
+/// the place of the brace.
+pub(crate) fn plain(text: &str) -> String {
+    without_placeholders(text, "(")
+}
+
+/// A text as an expression that matches it.
+pub(crate) fn escaped(text: &str) -> String {
+    let is_special = |c: char| c.is_ascii_punctuation() && !"<>\"'=_ ,:;@%&!/`~".contains(c);
+    text.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// An inline table of texts.

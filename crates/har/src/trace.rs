@@ -1,12 +1,16 @@
 //! Origins of the values that a client says: what was typed, and what answers to earlier requests had.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+mod answers;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::credentials::{is_token, is_typed_secret};
 use crate::file::Pair;
-use crate::json::{self, Leaf, without_placeholders};
-use crate::recording::{Exchange, Recording, header, is_called};
+use crate::json::{self, Leaf};
+use crate::naming::{column_of, free, identifier, is_of_person, is_same_name};
+use crate::recording::{Exchange, Recording, is_called};
+use crate::toml_text::plain;
+use answers::{Answers, place};
 
 /// Values that are looked for in answers: a page has a handful, and each search goes through all bodies.
 const SEARCHES_MAX: usize = 64;
@@ -25,28 +29,6 @@ const PART_BYTES_MIN: usize = 6;
 const WITHIN: &str = "";
 /// A value behind which a search goes on is at most this long.
 const VALUE_BYTES_MAX: usize = 8 * 1024;
-/// Letters of a page before a value, by which it is found again.
-const CONTEXT_BYTES: usize = 24;
-/// Keys of what is typed into forms, and the columns that they become.
-const TYPED: [(&str, &str); 17] = [
-    ("password", "password"),
-    ("passwd", "password"),
-    ("passcode", "password"),
-    ("pwd", "password"),
-    ("pass", "password"),
-    ("pw", "password"),
-    ("secret", "secret"),
-    ("pin", "pin"),
-    ("otp", "otp"),
-    ("username", "name"),
-    ("user", "name"),
-    ("login", "name"),
-    ("nickname", "name"),
-    ("nick", "name"),
-    ("name", "name"),
-    ("email", "email"),
-    ("phone", "phone"),
-];
 /// Fields of logins that are the app's, whoever logs in.
 const CONSTANT: [&str; 12] = [
     "grant_type",
@@ -99,52 +81,6 @@ struct Known {
     from_s: f64,
 }
 
-/// Answers by their values: each is read once, and not again for every value that is looked for.
-struct Answers {
-    hasher: RandomState,
-    /// Exchanges whose answers have a value in JSON, a header or a cookie, by the value's hash.
-    by_value: HashMap<u64, Vec<usize>>,
-    /// Exchanges with a page or a text, in which a value may stand anywhere.
-    texts: Vec<usize>,
-}
-
-impl Answers {
-    fn new(exchanges: &[Exchange]) -> Answers {
-        let mut answers = Answers { hasher: RandomState::new(), by_value: HashMap::new(), texts: Vec::new() };
-        for (at, exchange) in exchanges.iter().enumerate() {
-            let leaves = exchange.answer.as_deref().map(json::leaves);
-            if let Some(None) = leaves {
-                answers.texts.push(at);
-            }
-            let leaves = leaves.flatten().unwrap_or_default();
-            let headers = exchange.answer_headers.iter().filter(|header| !is_called(header, "set-cookie"));
-            let cookies = set_cookies(exchange).filter_map(|set| set.split_once('='));
-            let values = leaves.iter().map(|leaf| leaf.value.as_str());
-            let values = values.chain(headers.map(|header| header.value.as_str()));
-            for value in values.chain(cookies.map(|(_, value)| value)) {
-                let places = answers.by_value.entry(answers.hasher.hash_one(value)).or_default();
-                if places.last() != Some(&at) {
-                    places.push(at);
-                }
-            }
-        }
-        answers
-    }
-
-    /// Exchanges whose answers have this value, but for pages and texts.
-    fn with(&self, value: &str) -> &[usize] {
-        self.by_value.get(&self.hasher.hash_one(value)).map_or(&[], Vec::as_slice)
-    }
-
-    /// Exchanges whose answers may have this value, the newest first.
-    fn newest(&self, value: &str) -> Vec<usize> {
-        let mut all = [self.with(value), &self.texts].concat();
-        all.sort_unstable_by(|one, other| other.cmp(one));
-        all.dedup();
-        all
-    }
-}
-
 /// The origins of values, found on demand.
 pub(crate) struct Trace<'a> {
     recording: &'a Recording,
@@ -179,7 +115,7 @@ impl<'a> Trace<'a> {
         };
         for (at, exchange) in recording.exchanges.iter().enumerate() {
             let is_before = exchange.at_s <= recording.socket.at_s;
-            let fields = fields(exchange);
+            let fields = exchange.fields();
             if is_before && exchange.method == "POST" && fields.iter().any(|(key, _)| is_typed_secret(key)) {
                 trace.note_typed(at, &fields);
                 trace.require(at);
@@ -205,7 +141,7 @@ impl<'a> Trace<'a> {
             return true;
         }
         self.typed += 1;
-        let mut before = self.answers.texts.iter().take_while(|&&other| other < at);
+        let mut before = self.answers.texts().iter().take_while(|&&other| other < at);
         self.typed <= SEARCHES_MAX
             && before.any(|&other| place(&self.recording.exchanges[other], key, value).is_some())
     }
@@ -215,7 +151,7 @@ impl<'a> Trace<'a> {
         let socket = &self.recording.socket;
         let Some(cookies) = socket.header("cookie") else { return };
         for cookie in cookies.split(';').map(str::trim) {
-            let sets = |exchange: &Exchange| set_cookies(exchange).any(|set| set == cookie);
+            let sets = |exchange: &Exchange| exchange.set_cookies().any(|set| set == cookie);
             let exchanges = self.recording.exchanges.iter();
             let before = exchanges.take_while(|exchange| exchange.at_s <= socket.at_s);
             if let Some((at, _)) = before.enumerate().filter(|(_, exchange)| sets(exchange)).last() {
@@ -237,7 +173,7 @@ impl<'a> Trace<'a> {
     /// The cookies of the WebSocket's request that no answer set: they were there before the recording.
     pub(crate) fn older_cookies(&self) -> Vec<&'a str> {
         let socket = &self.recording.socket;
-        let names = |exchange: &'a Exchange| set_cookies(exchange).filter_map(|set| set.split('=').next());
+        let names = |exchange: &'a Exchange| exchange.set_cookies().filter_map(|set| set.split('=').next());
         let set: HashSet<&str> = self.recording.exchanges.iter().flat_map(names).collect();
         let cookies = socket.header("cookie").unwrap_or_default().split(';').map(str::trim);
         cookies.filter(|cookie| cookie.split_once('=').is_some_and(|(name, _)| !set.contains(name))).collect()
@@ -418,65 +354,6 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// The fields of a form or of a JSON body.
-pub(crate) fn fields(exchange: &Exchange) -> Vec<(String, String)> {
-    let leaves = json::leaves(&exchange.body).unwrap_or_default();
-    let of_json = leaves.into_iter().map(|leaf| (leaf.key, leaf.value));
-    exchange.form().into_iter().map(|(key, value)| (last_part(&key), value)).chain(of_json).collect()
-}
-
-/// The name of a field, without what is around it: `user[password]` is `password`.
-fn last_part(key: &str) -> String {
-    let inside = key.strip_suffix(']').and_then(|key| key.rsplit('[').next());
-    inside.unwrap_or(key).to_owned()
-}
-
-/// The name and the place of a value in an answer.
-fn place(exchange: &Exchange, key: &str, value: &str) -> Option<(String, String)> {
-    if let Some(answer) = &exchange.answer {
-        if let Some(leaves) = json::leaves(answer) {
-            let found = leaves.iter().filter(|leaf| leaf.value == value).min_by_key(|leaf| leaf.key != key);
-            if let Some(Leaf { key, pointer, .. }) = found {
-                return Some((key.clone(), format!("json:{pointer}")));
-            }
-        } else if let Some(name) = wire::name_in_page(answer, value) {
-            let place = format!("html:{name}");
-            return Some((name, place));
-        } else if let Some(expression) = expression(answer, value) {
-            return Some((key.to_owned(), format!("regex:{expression}")));
-        }
-    }
-    let pair = |header: &&Pair| header.value == value && !is_called(header, "set-cookie");
-    if let Some(header) = exchange.answer_headers.iter().find(pair) {
-        return Some((header.name.clone(), format!("header:{}", header.name)));
-    }
-    let cookie = set_cookies(exchange).filter_map(|set| set.split_once('=')).find(|(_, set)| *set == value);
-    cookie.map(|(name, _)| (name.to_owned(), format!("cookie:{name}")))
-}
-
-/// The cookies that an answer set, each as `NAME=VALUE`. Chrome writes several in one header, a line each.
-fn set_cookies(exchange: &Exchange) -> impl Iterator<Item = &str> {
-    let headers = exchange.answer_headers.iter().filter(|header| is_called(header, "set-cookie"));
-    headers.flat_map(|header| header.value.lines()).filter_map(|line| line.split(';').next()).map(str::trim)
-}
-
-/// An expression that finds a value by what is before it, if that stands there once.
-fn expression(answer: &str, value: &str) -> Option<String> {
-    let at = answer.find(value)?;
-    let start = (at.saturating_sub(CONTEXT_BYTES)..at).find(|&start| answer.is_char_boundary(start))?;
-    let before = answer[start..at].rsplit(['\n', '\r']).next().filter(|before| before.len() >= 3)?;
-    let end = answer[at + value.len()..].chars().next().filter(|c| c.is_ascii_punctuation())?;
-    let is_first = answer.find(before).map(|found| found + before.len()) == Some(at);
-    let is_whole = !value.contains(end);
-    (is_first && is_whole).then(|| format!("{}([^{}]+)", escaped(before), escaped(&end.to_string())))
-}
-
-/// A text as an expression that matches it.
-pub(crate) fn escaped(text: &str) -> String {
-    let is_special = |c: char| c.is_ascii_punctuation() && !"<>\"'=_ ,:;@%&!/`~".contains(c);
-    text.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c])).collect()
-}
-
 /// Returns whether a value is random, as tokens and identifiers are, and no word.
 pub(crate) fn is_random(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -487,63 +364,4 @@ pub(crate) fn is_random(value: &str) -> bool {
     // One text in fifteen of twelve random bytes in Base64 has no digit.
     let is_mixed = digits > 0 && digits < value.len() || has_both_cases && value.len() >= BASE64_BYTES_MIN;
     is_one && value.len() >= RANDOM_BYTES_MIN && (is_mixed || value.len() >= 24)
-}
-
-/// Returns whether a key is one of a person's name.
-pub(crate) fn is_of_person(key: &str) -> bool {
-    TYPED.iter().any(|(typed, _)| key.eq_ignore_ascii_case(typed))
-}
-
-/// Returns whether a key names something by its number, as `userId` does; `paid` is a word of its own.
-pub(crate) fn is_of_id(key: &str) -> bool {
-    ["id", "uid", "userid"].into_iter().any(|name| key.eq_ignore_ascii_case(name))
-        || ["_id", "-id", "Id", "ID"].into_iter().any(|end| key.ends_with(end))
-}
-
-/// Returns whether two keys may name the same number: what is `id` in one place is `userId` in another.
-fn is_same_name(one: &str, other: &str) -> bool {
-    one.eq_ignore_ascii_case(other) || is_of_id(one) && is_of_id(other)
-}
-
-/// A name of a file's value: lower-case letters, digits and `_`.
-pub(crate) fn identifier(text: &str) -> String {
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let name: String =
-        text.to_lowercase().chars().map(|c| if is_name(c) { c } else { '_' }).take(30).collect();
-    let name = name.trim_matches('_');
-    match name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        true => name.to_owned(),
-        false => format!("value{name}"),
-    }
-}
-
-/// The column for what is typed under this key, while it is free.
-fn column_of(key: &str) -> String {
-    let lower = key.to_lowercase();
-    let found = TYPED.iter().find(|(typed, _)| lower == *typed || lower.ends_with(&format!("_{typed}")));
-    found.map_or_else(|| identifier(&lower), |(_, column)| (*column).to_owned())
-}
-
-/// A name that is not taken: the wanted one, or that with a number.
-pub(crate) fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    if !is_taken(wanted) {
-        return wanted.to_owned();
-    }
-    (2..)
-        .map(|number| format!("{wanted}_{number}"))
-        .find(|name| !is_taken(name))
-        .expect("there are more numbers than names")
-}
-
-/// A text that is no JSON, as a file has it. Whoever made the recording may have written placeholders, which
-/// would send what only this machine knows (`{hmac:sha256:env:…}`); without an escape, a parenthesis takes
-/// the place of the brace.
-pub(crate) fn plain(text: &str) -> String {
-    without_placeholders(text, "(")
-}
-
-/// The `Content-Type` of a request.
-pub(crate) fn is_json(exchange: &Exchange) -> bool {
-    let kind = header(&exchange.headers, "content-type").unwrap_or(&exchange.body_kind);
-    kind.contains("json") && json::leaves(&exchange.body).is_some()
 }

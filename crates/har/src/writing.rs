@@ -6,8 +6,10 @@ use crate::carried::stomp::DESTINATION;
 use crate::credentials::{is_argument, is_of_login, is_typed_secret, key_of_argument};
 use crate::json::{Leaf, in_string, replaced};
 use crate::kind::{Kind, Message, leaves_of};
+use crate::naming::{identifier, is_of_id, is_of_person};
 use crate::talk::{Said, Talk};
-use crate::trace::{Trace, identifier, is_of_id, is_of_person, is_random, plain};
+use crate::toml_text::plain;
+use crate::trace::{Trace, is_random};
 
 /// Keys of what names a room, in messages, parameters and paths.
 const ROOMS: [&str; 17] = [

@@ -7,8 +7,7 @@ use crate::carried::stomp::heartbeat_ms;
 use crate::json::Leaf;
 use crate::kind::{BEAT, Kind};
 use crate::talk::{Purpose, Talk};
-use crate::toml_text::{TomlText, quoted, times};
-use crate::trace::plain;
+use crate::toml_text::{TomlText, plain, quoted, times};
 use crate::writing::Writing;
 
 /// Names of messages with which servers refuse something.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NO_BODY, recording, table, with_request};
-use crate::trace::is_of_id;
+use crate::naming::is_of_id;
 use crate::{Recording, draft};
 
 /// A session of the user with this number, which messages have as it is here: a number, or a text. An answer at
