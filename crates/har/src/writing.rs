@@ -7,7 +7,8 @@ use crate::credentials::{is_argument, is_of_login, is_typed_secret, key_of_argum
 use crate::json::{Leaf, in_string, replaced};
 use crate::kind::{Kind, Message, leaves_of};
 use crate::naming::{identifier, is_of_id, is_of_person};
-use crate::talk::{Said, Talk};
+use crate::talk::Talk;
+use crate::talk::purposes::Said;
 use crate::toml_text::plain;
 use crate::trace::{Trace, is_random};
 

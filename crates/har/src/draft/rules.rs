@@ -6,7 +6,8 @@ use super::{PUSHES_MIN, RULES_MAX, Session, free_name, keep};
 use crate::carried::stomp::heartbeat_ms;
 use crate::json::Leaf;
 use crate::kind::{BEAT, Kind};
-use crate::talk::{Purpose, Talk};
+use crate::talk::Talk;
+use crate::talk::purposes::Purpose;
 use crate::toml_text::{TomlText, plain, quoted, times};
 use crate::writing::Writing;
 
