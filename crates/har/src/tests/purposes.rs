@@ -1,0 +1,172 @@
+//! Purposes that messages are found to have, and what each kind keeps of others.
+
+use serde_json::{Value, json};
+
+use super::{recording, table};
+use crate::{Recording, draft};
+
+/// Moves as arrays have no place for an id, and moves as objects do.
+#[test]
+fn measured_arrays_without_texts_are_noted() {
+    let drafted = |moves: [&str; 3]| {
+        let said = |mark: &str| {
+            let texts: Vec<String> = moves.iter().map(|text| format!("{mark}{text}")).collect();
+            let har = recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+            Recording::read("a.har", har.to_string().into_bytes()).unwrap()
+        };
+        draft(&[said(">"), said("<")], "users.csv").toml
+    };
+    let has_id = |toml: &str, is_comment: bool| {
+        toml.lines().any(|line| line.contains("{id}") && line.starts_with('#') == is_comment)
+    };
+    let (array, object) =
+        (drafted(["[4,7]", "[5,9]", "[6,2]"]), drafted(["{\"x\":4}", "{\"x\":5}", "{\"x\":7}"]));
+    assert_eq!((has_id(&array, true), has_id(&array, false)), (true, false), "{array}");
+    assert_eq!((has_id(&object, true), has_id(&object, false)), (false, true), "{object}");
+}
+
+#[test]
+fn questions_are_told_from_lines() {
+    let texts = [
+        "<{\"type\":\"welcome\",\"you\":\"c-1234567\"}",
+        ">{\"type\":\"hello\",\"client\":\"c-1234567\"}",
+        "<{\"type\":\"ready\"}",
+        ">{\"type\":\"ask\",\"text\":\"what is it\"}",
+        "<{\"type\":\"answer\",\"text\":\"what is it\"}",
+        ">{\"type\":\"say\",\"text\":\"it is late\"}",
+        "<{\"type\":\"said\",\"text\":\"it is late\"}",
+        "<{\"type\":\"said\",\"text\":\"it is not\"}",
+    ];
+    let table = table(&recording("ws://a/", &texts));
+    let open = table["open"].as_array().unwrap();
+    assert_eq!(open[0]["keep"]["you"].as_str(), Some("json:/you"), "{table}");
+    assert_eq!(open[1]["send"].as_str(), Some("{\"type\":\"hello\",\"client\":\"{you}\"}"), "{table}");
+    assert_eq!(open[2]["expect"]["json"]["/type"].as_str(), Some("ready"), "{table}");
+    assert_eq!(table["echo"]["reply"]["json"]["/type"].as_str(), Some("answer"), "{table}");
+    assert_eq!(table["broadcast"]["copy"]["json"]["/type"].as_str(), Some("said"), "{table}");
+}
+
+#[test]
+fn messages_that_create_are_told_from_joins() {
+    for (kind, key, copy) in [
+        ("message.create", "text", Some("message.create")),
+        ("join", "room", None),
+        ("subscribe", "symbol", None),
+        ("join", "payload", None),
+        ("subscribe", "data", None),
+    ] {
+        let said = ["red", "green", "blue"].map(|word| json!({ "type": kind, key: word }).to_string());
+        let texts: Vec<String> =
+            said.iter().flat_map(|said| [format!(">{said}"), format!("<{said}")]).collect();
+        let table = table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+        let broadcast = table.get("broadcast").map(|broadcast| &broadcast["copy"]["json"]["/type"]);
+        assert_eq!(broadcast.and_then(toml::Value::as_str), copy, "{table}");
+    }
+}
+
+#[test]
+fn values_are_kept_for_each_measured_kind() {
+    let table = table(&recording(
+        "ws://a/",
+        &[
+            "<{\"type\":\"welcome\",\"you\":\"c-1234567\"}",
+            ">{\"type\":\"say\",\"text\":\"good morning\"}",
+            "<{\"type\":\"say\",\"text\":\"good morning\"}",
+            ">{\"type\":\"shout\",\"by\":\"c-1234567\",\"text\":\"good evening\"}",
+            "<{\"type\":\"shout\",\"text\":\"good evening\"}",
+        ],
+    ));
+    assert_eq!(table["open"][0]["keep"]["you"].as_str(), Some("json:/you"), "{table}");
+    let body = table["say"]["shout"]["body"].as_str().unwrap();
+    assert!(body.contains("\"by\":\"{you}\""), "{table}");
+}
+
+#[test]
+fn values_of_replies_are_kept() {
+    let table = table(&recording(
+        "ws://a/socket.io/?EIO=4",
+        &[
+            ">421[\"join\",\"lobby\"]",
+            "<431[{\"roomId\":5}]",
+            ">42[\"say\",{\"roomId\":5,\"text\":\"good morning\"}]",
+            "<42[\"said\",{\"text\":\"good morning\"}]",
+        ],
+    ));
+    let join = &table["open"][0];
+    assert_eq!(join["replied"].as_bool(), Some(true), "{table}");
+    assert_eq!(join["keep"]["roomid"].as_str(), Some("json:/0/roomId"), "{table}");
+    assert!(table["broadcast"]["send"].as_str().unwrap().contains("\"roomId\":{roomid}"), "{table}");
+}
+
+#[test]
+fn answers_keep_values_of_their_question() {
+    let ping = "<{\"type\":\"ping\",\"conn\":\"c-1234567\"}";
+    let pong = ">{\"type\":\"pong\",\"conn\":\"c-1234567\"}";
+    let mut har = recording("ws://a/", &[ping, pong, ping, pong]);
+    for message in har["log"]["entries"][0]["_webSocketMessages"].as_array_mut().unwrap() {
+        message["time"] = json!(1e9);
+    }
+    let table = table(&har);
+    let answer = &table["answer"][0];
+    assert_eq!(answer["keep"]["conn"].as_str(), Some("json:/conn"), "{table}");
+    assert_eq!(answer["send"].as_str(), Some("{\"type\":\"pong\",\"conn\":\"{conn}\"}"), "{table}");
+}
+
+#[test]
+fn pushes_of_one_name_have_two_tables() {
+    let push =
+        |number: usize| ["a.b", "a-b"].map(|kind| format!("<{{\"type\":\"{kind}\",\"n\":{}}}", number + 7));
+    let texts: Vec<String> = (0..3).flat_map(push).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let table = table(&recording("ws://a/", &texts));
+    assert_eq!(table["push"].as_table().unwrap().len(), 2, "{table}");
+}
+
+#[test]
+fn beats_answers_and_pushes() {
+    let mut texts = Vec::new();
+    for number in 0..4 {
+        texts.push(format!(
+            "<{{\"type\":\"tick\",\"seq\":{},\"at\":{}}}",
+            number + 7,
+            1_000_000_000 + 4 * number
+        ));
+        texts.push(">{\"type\":\"alive\"}".to_owned());
+        texts.push(format!("<{{\"type\":\"check\",\"nonce\":\"x-{number}234567\"}}"));
+        texts.push(format!(">{{\"type\":\"checked\",\"nonce\":\"x-{number}234567\"}}"));
+    }
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut har = recording("ws://a/", &texts);
+    // An answer comes at once.
+    for (number, frame) in
+        har["log"]["entries"][0]["_webSocketMessages"].as_array_mut().unwrap().iter_mut().enumerate()
+    {
+        frame["time"] = json!(1e9 + (number - number % 2 * usize::from(number % 4 == 3)) as f64);
+    }
+    let table = table(&har);
+    let tick = &table["push"]["tick"];
+    assert_eq!(
+        (tick["number"].as_str(), tick["time"].as_str()),
+        (Some("json:/seq"), Some("json:/at")),
+        "{table}"
+    );
+    assert_eq!(table["heartbeat"][0]["every"].as_str(), Some("4000ms"), "{table}");
+    let answer = &table["answer"][0];
+    assert_eq!(answer["when"]["json"]["/type"].as_str(), Some("check"), "{table}");
+    assert_eq!(answer["send"].as_str(), Some("{\"type\":\"checked\",\"nonce\":\"{nonce}\"}"), "{table}");
+}
+
+#[test]
+fn ids_of_clients_stay_uuids() {
+    let message = |mark: &str, kind: &str, text: &str, digit: u8| {
+        let id = format!("1b671a64-40d5-491e-99b0-da01ff1f334{digit}");
+        format!("{mark}{}", json!({ "type": kind, "text": text, "clientId": id }))
+    };
+    let texts = [("good morning", 1), ("good evening", 2)].into_iter();
+    let texts: Vec<String> = texts
+        .flat_map(|(text, digit)| [message(">", "say", text, digit), message("<", "said", text, digit)])
+        .collect();
+    let table = table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let send: Value = serde_json::from_str(table["broadcast"]["send"].as_str().unwrap()).unwrap();
+    assert_eq!((&send["text"], &send["clientId"]), (&json!("{id} {padding}"), &json!("{uuid}")), "{table}");
+}
