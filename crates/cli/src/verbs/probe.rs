@@ -2,6 +2,7 @@
 
 mod advice;
 mod places;
+mod reply;
 mod service;
 mod sheet;
 
@@ -30,7 +31,8 @@ use crate::target::{self, Target};
 use crate::terminal;
 use crate::verbs::probe::advice::{Trial, View};
 use crate::verbs::probe::places::{Place, RequestKind};
-use crate::verbs::probe::service::{Found, Reply, Service};
+use crate::verbs::probe::reply::{Found, Reply};
+use crate::verbs::probe::service::Service;
 use crate::verbs::probe::sheet::{Sheet, SheetArgs};
 
 /// The most connections of a data sheet at once.
@@ -260,7 +262,7 @@ impl Prober {
     /// All that is found at the URL and at the usual places; after an interrupt, what was found until then.
     fn look(&mut self, first: &Reply) -> Result<Vec<Found>, Failure> {
         let page = Place::get(&self.target.path);
-        let mut found = Vec::from_iter(service::found(&page, first, None));
+        let mut found = Vec::from_iter(reply::found(&page, first, None));
         let itself = Place::itself(&self.target.path);
         // A URL that is an event stream is what the user means.
         let is_stream = |found: &Found| matches!(found.service, Service::EventStream | Service::Answer(_));
@@ -283,7 +285,7 @@ impl Prober {
                 Err(_) if self.interrupts.count() > 0 => break,
                 asked => asked?,
             };
-            found.extend(service::found(&place, &reply, first.status).map(|one| Found { origin, ..one }));
+            found.extend(reply::found(&place, &reply, first.status).map(|one| Found { origin, ..one }));
             // A URL with the path of a WebSocket leaves nothing to be looked for.
             if itself.base() != "/" && found.iter().any(|found| found.service.example().is_some()) {
                 break;

@@ -7,7 +7,8 @@ use url::Url;
 
 use crate::flags::access::{self, AccessArgs, WAYS_TO_LOG_IN};
 use crate::output::quoted;
-use crate::verbs::probe::service::{Barrier, Found, Service};
+use crate::verbs::probe::reply::{Barrier, Found};
+use crate::verbs::probe::service::Service;
 
 /// The outcome of one client that spoke the protocol and sent a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
