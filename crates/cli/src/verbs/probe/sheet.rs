@@ -3,6 +3,7 @@
 mod bisection;
 mod capacity;
 mod channel;
+mod closing;
 mod delivery;
 mod handshake;
 mod horizon;
@@ -16,6 +17,7 @@ mod site;
 mod slow_reader;
 mod subscriber;
 mod tls;
+mod upgrade;
 mod websocket;
 
 use std::io::{self, IsTerminal};

@@ -7,11 +7,13 @@ use results::format;
 use serde_json::{Value, json};
 
 use super::channel::Lost;
+use super::closing::Closing;
 use super::messages::{SMALL_BYTES, message, not_taken};
 use super::probe::Probe;
 use super::row::{Finding, NotTried, Outcome, Topic, seconds};
 use super::site::Tester;
-use super::websocket::{ANSWER_MAX, Closing, Heard, Offer, Refusal, WebSocket, framed};
+use super::upgrade::{Offer, Refusal};
+use super::websocket::{ANSWER_MAX, Heard, WebSocket, framed};
 
 pub(super) static CONNECTIONS: Probe = Probe::of_websockets(
     &[Topic { key: "connections", name: "connections", how: "opened one after another, and held" }],

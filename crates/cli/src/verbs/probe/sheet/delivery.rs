@@ -8,11 +8,13 @@ use results::format;
 use serde_json::json;
 
 use super::channel::Lost;
+use super::closing::Closing;
 use super::messages::{SMALL_BYTES, message};
 use super::probe::{Needs, Probe};
 use super::row::{Finding, NotTried, Outcome, Topic};
 use super::site::Tester;
-use super::websocket::{ANSWER_MAX, Closing, Heard, Message, Offer, WebSocket, framed};
+use super::upgrade::Offer;
+use super::websocket::{ANSWER_MAX, Heard, Message, WebSocket, framed};
 
 pub(super) static FRAMES: Probe = Probe::new(
     &[Topic { key: "frames", name: "frames", how: "16 messages at once, then a large one" }],

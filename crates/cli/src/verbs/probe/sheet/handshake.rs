@@ -5,7 +5,8 @@ use serde_json::json;
 use super::probe::Probe;
 use super::row::{Finding, NotTried, Outcome, Topic};
 use super::site::Tester;
-use super::websocket::{Offer, Refusal, WebSocket};
+use super::upgrade::{Offer, Refusal};
+use super::websocket::WebSocket;
 
 pub(super) static PROTOCOL: Probe = Probe::of_websockets(
     &[Topic { key: "protocol", name: "protocol", how: "by its opening, and one message" }],

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::channel::Lost;
+use super::closing::Closing;
 use super::probe::Probe;
 use super::row::{Finding, NotTried, Outcome, Topic, seconds};
 use super::site::Tester;
-use super::websocket::{Closing, Heard, Offer, WebSocket};
+use super::upgrade::Offer;
+use super::websocket::{Heard, WebSocket};
 use crate::verbs::probe::service::Service;
 
 pub(super) static IDLE: Probe = Probe::of_websockets(

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 
 use super::bisection::Bisection;
 use super::channel::Lost;
+use super::closing::Closing;
 use super::probe::Probe;
 use super::row::{Finding, NotTried, Outcome, Topic};
 use super::site::Tester;
-use super::websocket::{ANSWER_MAX, Closing, Heard, Offer, WebSocket, framed};
+use super::upgrade::Offer;
+use super::websocket::{ANSWER_MAX, Heard, WebSocket, framed};
 
 pub(super) static MESSAGE_MAX: Probe = Probe::of_websockets(
     &[Topic { key: "message_max", name: "greatest message", how: "bisected: a message, then a ping" }],

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::probe::{Needs, Probe};
 use super::row::{Finding, NotTried, Outcome, Topic};
 use super::site::Tester;
-use super::websocket::{ANSWER_MAX, Heard, Offer, WebSocket};
+use super::upgrade::Offer;
+use super::websocket::{ANSWER_MAX, Heard, WebSocket};
 use crate::verbs::probe::service::Service;
 
 pub(super) static RESUME: Probe = Probe::new(

@@ -11,7 +11,8 @@ use super::messages::message;
 use super::probe::{Needs, Probe};
 use super::row::{Finding, NotTried, Outcome, Topic};
 use super::site::Tester;
-use super::websocket::{Heard, Offer, WebSocket, framed};
+use super::upgrade::Offer;
+use super::websocket::{Heard, WebSocket, framed};
 
 pub(super) static SLOW_READER: Probe = Probe::new(
     &[Topic {

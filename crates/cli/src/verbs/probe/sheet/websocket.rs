@@ -1,20 +1,17 @@
 //! One WebSocket, seen frame by frame: pings, closes and the parts of a message are what a data sheet is about.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
-use codec::http::head::{Expect, HeadReader};
-use codec::http::response::Response;
+use codec::Limits;
 use codec::ws::frame::{self, Accepts, Header, Opcode};
 use codec::ws::mask::Key;
-use codec::ws::{End, close, extension};
-use codec::{DeflateOptions, Io, Limits};
-use serde_json::{Value, json};
-use wire::Client;
+use codec::ws::{End, close};
 
 use super::channel::{Channel, Lost, Way};
+use super::closing::Closing;
 use super::row::NotTried;
-use super::site::{Tester, Written};
+use super::site::Tester;
+use super::upgrade::{self, Head, Offer, Refusal};
 
 /// Time for the answer to an upgrade, a ping or a close.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(3);
@@ -27,148 +24,6 @@ const TOO_MANY: [u16; 2] = [429, 503];
 /// Waits before a refused client tries again.
 const RETRIES: [Duration; 3] =
     [Duration::from_millis(500), Duration::from_millis(1100), Duration::from_millis(2500)];
-
-/// Changes to the request that all clients make.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Offer {
-    /// Subprotocols in place of the protocol's own.
-    pub(super) subprotocols: Option<Vec<String>>,
-    pub(super) deflate: bool,
-    /// The origin in place of the user's; `Some(None)`: none.
-    pub(super) origin: Option<Option<String>>,
-    /// A cookie of the server's.
-    pub(super) cookie: Option<String>,
-    /// Bytes of the kernel's receive buffer, where it is to be small.
-    pub(super) receive_bytes: Option<usize>,
-}
-
-/// The head of an answer.
-#[derive(Clone, Debug)]
-pub(super) struct Head {
-    pub(super) status: u16,
-    bytes: Vec<u8>,
-    lines: usize,
-}
-
-impl Head {
-    /// The first field of that name.
-    pub(super) fn field(&self, name: &str) -> Option<String> {
-        let response = Response::parse(&self.bytes, self.lines).ok()?;
-        let value = response.fields.all(name).next()?;
-        Some(String::from_utf8_lossy(value).trim().to_owned())
-    }
-
-    /// The cookies that are set, each as `NAME=VALUE`.
-    pub(super) fn cookies(&self) -> Vec<String> {
-        let Ok(response) = Response::parse(&self.bytes, self.lines) else { return Vec::new() };
-        let pair = |set: &[u8]| {
-            let set = String::from_utf8_lossy(set);
-            set.split(';').next().unwrap_or_default().trim().to_owned()
-        };
-        response.fields.all("set-cookie").map(pair).collect()
-    }
-
-    /// The compression that was agreed on; `Err`: an answer to what nobody offered.
-    pub(super) fn agreed(&self) -> Result<Option<extension::Agreed>, extension::Malformed> {
-        let response = Response::parse(&self.bytes, self.lines).map_err(|_| extension::Malformed)?;
-        extension::accept(&response.fields, Some(DEFLATE))
-    }
-}
-
-const DEFLATE: DeflateOptions = DeflateOptions { level: 1, no_context_takeover: false };
-
-/// Reasons why there is no WebSocket.
-#[derive(Clone, Debug)]
-pub(super) enum Refusal {
-    /// The server's answer.
-    Status(Head),
-    Lost(Lost),
-    /// The server let the client in and closed at once.
-    Closed(Closing),
-    /// A request that cannot be made.
-    Request(String),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Status(head) => write!(f, "status {}", head.status),
-            Refusal::Lost(lost) => lost.fmt(f),
-            Refusal::Closed(closing) => closing.fmt(f),
-            Refusal::Request(problem) => f.write_str(problem),
-        }
-    }
-}
-
-impl Refusal {
-    /// The name in JSON: a status, a close code, or how the connection ended.
-    pub(super) fn key(&self) -> Value {
-        match self {
-            Refusal::Status(head) => head.status.into(),
-            Refusal::Lost(lost) => lost.key().into(),
-            Refusal::Closed(closing) => closing.key(),
-            Refusal::Request(_) => Value::Null,
-        }
-    }
-}
-
-impl From<Lost> for Refusal {
-    fn from(lost: Lost) -> Refusal {
-        Refusal::Lost(lost)
-    }
-}
-
-impl From<Refusal> for NotTried {
-    fn from(refusal: Refusal) -> NotTried {
-        NotTried(match refusal {
-            Refusal::Lost(Lost::Interrupted) => "interrupted".to_owned(),
-            other => format!("the server lets no client in: {other}"),
-        })
-    }
-}
-
-/// The end of a WebSocket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Closing {
-    /// The code of the server's close frame, if there was one.
-    pub(super) code: Option<u16>,
-    /// The server's reason.
-    pub(super) reason: String,
-    /// The end of the connection.
-    pub(super) end: Lost,
-}
-
-impl fmt::Display for Closing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.code, self.reason.as_str()) {
-            (Some(code), "") => write!(f, "close code {code}"),
-            (Some(code), reason) => write!(f, "close code {code} {reason:?}"),
-            (None, "") => write!(f, "{} without a close frame", self.end),
-            (None, reason) => write!(f, "{}, {reason}", self.end),
-        }
-    }
-}
-
-impl Closing {
-    /// The name in JSON: the code, or how the connection ended.
-    pub(super) fn key(&self) -> Value {
-        self.code.map_or_else(|| self.end.key().into(), Value::from)
-    }
-
-    /// The fields of JSON.
-    pub(super) fn json(&self) -> Value {
-        json!({ "code": self.code, "reason": self.reason, "end": self.end.key() })
-    }
-}
-
-impl From<Closing> for NotTried {
-    fn from(closing: Closing) -> NotTried {
-        NotTried(match closing.end {
-            Lost::Interrupted => "interrupted".to_owned(),
-            _ => format!("the server closes before it can be found: {closing}"),
-        })
-    }
-}
 
 /// An event of a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,13 +98,13 @@ impl<'a> WebSocket<'a> {
 
     /// The same without a second try.
     pub(super) fn open_once(tester: &'a Tester<'a>, offer: &Offer) -> Result<WebSocket<'a>, Refusal> {
-        let request = request(tester, offer)?;
+        let request = upgrade::request(tester, offer)?;
         let tls = tester.site.tls(Some("http/1.1"), None).map_err(|NotTried(why)| Refusal::Request(why))?;
         let way = Way { tls: tls.as_ref(), resumes: false, receive_bytes: offer.receive_bytes };
         let mut channel = Channel::open(tester, &way)?;
         let until = Instant::now() + ANSWER_MAX;
         channel.send(&request, until)?;
-        let head = read_head(&mut channel, until)?;
+        let head = upgrade::read_head(&mut channel, until)?;
         if head.status != 101 {
             return Err(Refusal::Status(head));
         }
@@ -452,45 +307,6 @@ pub(super) fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     out.extend_from_slice(payload);
     frame::seal(&mut out, start, opcode, false, Some(Key::new(fastrand::u32(..).to_ne_bytes())));
     out
-}
-
-/// The request of a client of the protocol, with the changes.
-fn request(tester: &Tester<'_>, offer: &Offer) -> Result<Vec<u8>, Refusal> {
-    let mut spec = tester.site.plan.client_spec.clone();
-    if let Some(subprotocols) = &offer.subprotocols {
-        spec.subprotocols.clone_from(subprotocols);
-    }
-    if let Some(origin) = &offer.origin {
-        spec.origin.clone_from(origin);
-    }
-    spec.deflate = offer.deflate.then_some(DEFLATE);
-    spec.headers.extend(offer.cookie.iter().map(|cookie| ("Cookie".to_owned(), cookie.clone().into())));
-    let config = spec.wire_config().map_err(|bad| Refusal::Request(bad.to_string()))?;
-    let mut written = Written::default();
-    Client::new().handle_open(&config, 0, 0, &mut written);
-    Ok(std::mem::take(written.out(0)))
-}
-
-/// Reads the final answer to a request.
-fn read_head(channel: &mut Channel<'_>, until: Instant) -> Result<Head, Refusal> {
-    let (mut reader, limits) = (HeadReader::default(), Limits::default());
-    loop {
-        let received = std::mem::take(&mut channel.received);
-        let mut input = received.as_slice();
-        let bad = |_| Refusal::Request("the answer is not HTTP/1.1".to_owned());
-        let read = reader.read(Expect::Response, &limits, &mut input).map_err(bad)?;
-        let head = read.map(|(bytes, lines)| (bytes.to_vec(), lines));
-        channel.received = input.to_vec();
-        if let Some((bytes, lines)) = head {
-            let status = Response::parse(&bytes, lines).map_err(bad)?.status;
-            // Interim answers precede the final one (RFC 9110 §15.2).
-            if !matches!(status, 100 | 102..=199) {
-                return Ok(Head { status, bytes, lines });
-            }
-        } else if !channel.receive(until)? {
-            return Err(Lost::Silent.into());
-        }
-    }
 }
 
 #[cfg(test)]
