@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use net::signals;
 use results::Run;
 
-use crate::setup::{self, Stage, StageFailure, Tools};
+use crate::said::last_line_of;
+use crate::stage::{Stage, StageFailure};
+use crate::tools::Tools;
 
 /// How often server, generator and user are looked at: a death is to be noticed within a second.
 const POLL: Duration = Duration::from_millis(50);
@@ -135,7 +137,7 @@ fn finish(collected: &Receiver<Vec<u8>>) -> String {
 fn last_words(status: ExitStatus, stderr: &str) -> Option<String> {
     let mut lines = stderr.lines().filter(|_| status.code() == Some(BAD_USAGE));
     let wrong = lines.find(|line| line.starts_with("error:"));
-    setup::last_line_of(wrong.unwrap_or(stderr).as_bytes())
+    last_line_of(wrong.unwrap_or(stderr).as_bytes())
 }
 
 #[cfg(test)]

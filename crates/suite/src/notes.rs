@@ -9,7 +9,7 @@ use crate::figure::Figure;
 use crate::manifest::REFERENCE_NAME;
 use crate::noise;
 use crate::record::{Entry, Record};
-use crate::setup::StageFailure;
+use crate::stage::StageFailure;
 use crate::suite::Scenario;
 
 /// Notes on one target in one scenario.
@@ -183,7 +183,7 @@ mod tests {
     use results::{Environment, Found, Limit, ServerUse};
 
     use super::*;
-    use crate::setup::Stage;
+    use crate::stage::Stage;
 
     fn run(steps: Vec<Step>) -> Run {
         let environment = Environment { fd_limit: Some(20_000), ..Environment::default() };

@@ -22,7 +22,7 @@ use thiserror::Error;
 use crate::archive::Archive;
 use crate::layout::{CELLS, HEAD, NOTES, PACKED, TABLES};
 use crate::schedule::Cell;
-use crate::setup::StageFailure;
+use crate::stage::StageFailure;
 
 mod head;
 #[cfg(test)]

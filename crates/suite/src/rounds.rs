@@ -6,7 +6,7 @@ use crate::manifest::Target;
 use crate::record::{Record, RecordError};
 use crate::schedule::{Cell, round};
 use crate::section;
-use crate::setup::StageFailure;
+use crate::stage::StageFailure;
 use crate::suite::{Scenario, Suite};
 
 /// A figure is known well enough if its 95% interval reaches no further than this share of it to either side.

@@ -366,7 +366,7 @@ mod tests {
 
     use super::*;
     use crate::record::{Claim, Entry, Head};
-    use crate::setup::{Stage, StageFailure};
+    use crate::stage::{Stage, StageFailure};
 
     #[test]
     fn lost_rounds_leave_a_target_unknown() {

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 use crate::guard::{Brief, End, Fault, Guarded};
 use crate::manifest::{Probe, REFERENCE_NAME, Target};
 use crate::place::Place;
+use crate::said::last_line;
 use crate::scratch::Scratch;
-use crate::setup::{self, Stage, StageFailure, Tools};
+use crate::setup;
+use crate::stage::{Stage, StageFailure};
+use crate::tools::Tools;
 use crate::visit;
 
 /// How often a server that starts is probed.
@@ -116,7 +119,7 @@ impl Server {
         if !elsewhere.is_empty() {
             reason.push_str(&format!("; it listens on {}", elsewhere.join(", ")));
         }
-        if let Some(line) = setup::last_line(&self.log) {
+        if let Some(line) = last_line(&self.log) {
             reason.push_str(&format!("; it said: {line}"));
         }
         reason
@@ -157,7 +160,7 @@ impl Server {
 
 /// How a server died, and what it said last.
 fn death(end: &End, log: &Path) -> String {
-    let said = setup::last_line(log).map(|line| format!("; it said: {line}"));
+    let said = last_line(log).map(|line| format!("; it said: {line}"));
     format!("the server {}{}", end.how(), said.unwrap_or_default())
 }
 

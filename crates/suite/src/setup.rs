@@ -1,11 +1,8 @@
 //! The setup of a target before it can be started: its requirements, its installation, its receipt.
 
-use std::fmt;
 use std::fs::{File, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
@@ -14,9 +11,11 @@ use net::signals::StopSignal;
 use crate::guard::{Brief, Fault, Guarded, NotStarted};
 use crate::manifest::{Step, Target};
 use crate::place::Place;
+use crate::said::{last_line, last_line_of, printable};
 use crate::sandbox::{Needs, Sandbox};
 use crate::scratch::Scratch;
-use crate::surroundings;
+use crate::stage::{Stage, StageFailure};
+use crate::tools::Tools;
 
 /// The longest that a step may take: compilers of functional languages are slow, and so are some networks.
 const STEP_MAX: Duration = Duration::from_secs(30 * 60);
@@ -28,10 +27,6 @@ const ANSWER_BYTES_MAX: u64 = 1 << 20;
 const ANSWER_POLL: Duration = Duration::from_millis(2);
 /// How often a running step is looked at.
 const POLL: Duration = Duration::from_millis(20);
-/// Characters told of a program's line: it goes into tables.
-const SAID_CHARS_MAX: usize = 300;
-/// The end of a log, in which its last line is.
-const LOG_TAIL_BYTES: u64 = 16 << 10;
 
 /// The file in a target's folder that keeps what its installation said.
 pub const INSTALL_LOG: &str = "install.log";
@@ -48,136 +43,6 @@ static NO_WALLS_SAID: Once = Once::new();
 const NO_NAMESPACE: &str =
     "this kernel grants no PID namespace: what targets fetch and build sees which other programs run";
 static NO_NAMESPACE_SAID: Once = Once::new();
-
-/// Stages of a target's setup and use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// Looking for the programs it requires.
-    Requires,
-    /// Fetching what it is built on.
-    Install,
-    /// Building it.
-    Build,
-    /// Asking for its version.
-    Version,
-    /// Starting it.
-    Start,
-    /// Waiting until it can be loaded.
-    Ready,
-    /// Checking that it does what it should.
-    Check,
-    /// Measuring it.
-    Measure,
-    /// Making the load, or reaching and preparing the machine that the target is on; which is not the target's
-    /// to answer for.
-    Load,
-    /// Stopping it.
-    Stop,
-}
-
-impl Stage {
-    /// All of them, in their order.
-    const ALL: [Stage; 10] = [
-        Stage::Requires,
-        Stage::Install,
-        Stage::Build,
-        Stage::Version,
-        Stage::Start,
-        Stage::Ready,
-        Stage::Check,
-        Stage::Measure,
-        Stage::Load,
-        Stage::Stop,
-    ];
-
-    /// The stage of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Stage::ALL.into_iter().find(|stage| stage.name() == name)
-    }
-
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Requires => "requires",
-            Stage::Install => "install",
-            Stage::Build => "build",
-            Stage::Version => "version",
-            Stage::Start => "start",
-            Stage::Ready => "ready",
-            Stage::Check => "check",
-            Stage::Measure => "measure",
-            Stage::Load => "load",
-            Stage::Stop => "stop",
-        }
-    }
-}
-
-/// Why nothing came of a target: at which stage, and what was said last.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct StageFailure {
-    /// The stage.
-    pub stage: Stage,
-    /// The reason, in one line.
-    pub reason: String,
-}
-
-impl StageFailure {
-    /// The reason, in one line.
-    pub fn new(stage: Stage, reason: impl Into<String>) -> Self {
-        Self { stage, reason: reason.into() }
-    }
-
-    /// Returns whether it is the target's to answer for.
-    pub(crate) fn is_of_target(&self) -> bool {
-        self.stage != Stage::Load
-    }
-
-    /// Returns whether it is unavailable here, which is no one's mistake.
-    pub fn is_unavailable(&self) -> bool {
-        matches!(self.stage, Stage::Requires | Stage::Install)
-    }
-}
-
-impl fmt::Display for StageFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.stage.name(), self.reason)
-    }
-}
-
-/// How this program is started again, and when it is to end.
-pub struct Tools<'a> {
-    /// This program.
-    pub throng: PathBuf,
-    /// The hidden verb that ends up in [`crate::guard::run`].
-    pub guard_verb: &'static str,
-    /// The hidden verb that reads its command line from standard input, as a line of JSON: lists of processes
-    /// are for all.
-    pub words_verb: &'static str,
-    /// The address servers listen on: an address of this machine.
-    pub host: Ipv4Addr,
-    /// True if the user has asked for the end.
-    pub is_interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// Tells the user what is good to know.
-    pub say: &'a (dyn Fn(&str) + Sync),
-}
-
-impl Tools<'_> {
-    pub(crate) fn guard(&self) -> Command {
-        let mut command = Command::new(&self.throng);
-        // What a guard starts may be able to read the guard's own environment.
-        surroundings::clean(&mut command).arg(self.guard_verb);
-        command
-    }
-
-    /// Nothing is begun or waited for once the user has had enough.
-    fn may_go_on(&self, stage: Stage) -> Result<(), StageFailure> {
-        match (self.is_interrupted)() {
-            true => Err(StageFailure::new(stage, "interrupted")),
-            false => Ok(()),
-        }
-    }
-}
 
 /// Looks for the programs that the target requires.
 ///
@@ -432,39 +297,13 @@ fn without_notes(text: &str) -> String {
     text.lines().filter(|line| !is_note(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The last line of a log that says something.
-pub(crate) fn last_line(log: &Path) -> Option<String> {
-    let mut file = net::files::open_regular(log).ok()?;
-    let bytes = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(bytes.saturating_sub(LOG_TAIL_BYTES))).ok()?;
-    last_line_of(file)
-}
-
-/// Makes a program's text fit for a terminal and a table.
-fn printable(said: &str) -> String {
-    let mut said = said.trim().chars().filter(|c| stats::is_shown(*c));
-    let kept: String = said.by_ref().take(SAID_CHARS_MAX).collect();
-    if said.next().is_some() { kept + "…" } else { kept }
-}
-
-pub(crate) fn last_line_of(text: impl Read) -> Option<String> {
-    let lines = BufReader::new(text).split(b'\n').map_while(Result::ok);
-    let said = lines.map(|line| printable(&String::from_utf8_lossy(&line))).filter(|line| !line.is_empty());
-    said.last()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+    use std::path::PathBuf;
+
     use super::*;
     use crate::manifest::{FILE_NAME, Readers};
-
-    #[test]
-    fn endless_lines_are_cut() {
-        let long = "é".repeat(SAID_CHARS_MAX + 1);
-        let told = last_line_of(long.as_bytes()).unwrap();
-        assert_eq!(told, "é".repeat(SAID_CHARS_MAX) + "…");
-        assert_eq!(last_line_of(&long.as_bytes()[2..]).unwrap().chars().count(), SAID_CHARS_MAX);
-    }
 
     #[test]
     fn installations_wait_for_others_of_the_folder() {

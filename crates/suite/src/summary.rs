@@ -10,7 +10,7 @@ use crate::noise;
 use crate::outcome;
 use crate::record::{Entry, Generator, Record};
 use crate::section::{Section, with_interval};
-use crate::setup::StageFailure;
+use crate::stage::StageFailure;
 use crate::standing::Control;
 use crate::suite::Suite;
 
@@ -238,7 +238,7 @@ pub fn left_out(record: &Record) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::record::{Claim, Head};
-    use crate::setup::Stage;
+    use crate::stage::Stage;
 
     /// One that took so many tries.
     fn entry(target: &str, repeat: u32, tries: usize) -> Entry {

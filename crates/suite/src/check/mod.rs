@@ -6,7 +6,8 @@ mod streams;
 
 use crate::manifest::{Ability, Target};
 use crate::server::Server;
-use crate::setup::{Stage, StageFailure, Tools};
+use crate::stage::{Stage, StageFailure};
+use crate::tools::Tools;
 use crate::visit::{self, ANSWER_MAX};
 
 /// Starts a prepared target, checks it, stops it, and makes sure that nothing of it is left.

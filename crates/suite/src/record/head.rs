@@ -8,7 +8,7 @@ use results::format::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Target;
-use crate::setup::StageFailure;
+use crate::stage::StageFailure;
 
 /// The suite and the machine of a shootout.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::setup::Stage;
+use crate::stage::Stage;
 
 fn record(folder: &Path) -> Record {
     Record::create(Claim::make(folder).unwrap(), Head::blank()).unwrap()
