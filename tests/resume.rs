@@ -1,4 +1,5 @@
-//! Apps with a history of their own: clients that lose their connections tell how far they have come.
+//! Apps with a history of their own: clients that lose their connections tell how far they have come, and come
+//! back with their cookies.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::frames::start;
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
@@ -106,4 +108,76 @@ fn messages_beyond_a_history_are_lost() {
     assert_eq!(due, recovered + lost, "{results:#}");
     let each = [recovered, lost].map(|copies| copies as f64 / cut as f64);
     assert!((16.0..=21.0).contains(&each[0]) && (22.0..=40.0).contains(&each[1]), "{each:?}: {results:#}");
+}
+
+const HISTORY: &str = r#"
+open = [{ expect = { json = { "/type" = "history" } } }]
+[connect]
+path = "/?after={kept}"
+[broadcast]
+send = '{"text":"{id}"}'
+copy = { json = { "/type" = "said" } }
+[resume]
+keep = "/n"
+first = "0"
+"#;
+
+#[test]
+fn missed_messages_are_recovered_from_one_frame() {
+    let Some(app) = start("history", HISTORY) else { return };
+    let outcome = app.run("audit", "", "--clients 20 --rate 50 --duration 6s --flap 2s..3s:1s");
+    outcome.assert_held();
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("lost_offline"), of("missing"), of("duplicate")), (0, 0, 0), "{outcome}");
+    // What is said between the connection and the history comes by itself.
+    let replayed = app.counted("replayed");
+    assert!(of("recovered") >= replayed && replayed > of("cut"), "{replayed} {outcome}");
+}
+
+/// Lives are shorter than the time to the first message: who has heard nothing cannot say what it missed, and
+/// stays until it has.
+#[test]
+fn clients_without_an_offset_are_not_cut() {
+    let file = HISTORY.replace("first = \"0\"\n", "");
+    let Some(app) = start("history", &file) else { return };
+    let outcome = app.run("audit", "", "--clients 10 --rate 4 --duration 5s --flap 100ms..200ms:500ms");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert!(of("cut") >= 10 && of("offline_due") > 0, "{outcome}");
+    assert_eq!((of("lost_offline"), of("recovered")), (0, of("offline_due")), "{outcome}");
+}
+
+/// A history tells no place: a client that was cut again would ask for the same once more.
+#[test]
+fn clients_with_a_history_alone_are_not_cut() {
+    let Some(app) = start("history", HISTORY) else { return };
+    let flags = "--clients 10 --rate 4 --duration 5s --flap 100ms..200ms:500ms --no-preflight";
+    let outcome = app.run("audit", "", flags);
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert!(of("cut") >= 10 && app.counted("replayed") > 0, "{outcome}");
+    assert_eq!((of("duplicate"), of("missing"), of("lost_offline")), (0, 0, 0), "{outcome}");
+}
+
+/// A cookie of the first answer goes along with whoever comes back, as in a browser; no client has another's.
+#[test]
+fn cookies_outlive_connections() {
+    let polling = "protocol = \"socketio\"\n[broadcast]\nevent = \"say\"\nsend = '\"{id}\"'\n";
+    let upgrade = "--transport upgrade --no-session-resume";
+    for (mode, file, path, flags) in [
+        ("cookies", "[broadcast]\nsend = '{\"text\":\"{id}\"}'\n", "/", ""),
+        ("cookies-polling", polling, "/socket.io/", "--transport polling"),
+        ("cookies-polling", polling, "/socket.io/", upgrade),
+    ] {
+        let Some(app) = start(mode, file) else { return };
+        let flags = format!("--clients 20 --rate 50 -d 3s --flap 1s..2s:500ms --no-preflight {flags}");
+        let outcome = app.run("audit", path, &flags);
+        assert!(sum_of(&outcome.json(), "cut") > 0, "{outcome}");
+        let (connections, returned) = (app.counted("connections"), app.counted("returned"));
+        assert_eq!(connections - returned, 20, "each client is new once: {mode} {flags} {outcome}");
+    }
+    let Some(app) = start("cookies", "[broadcast]\nsend = '{\"text\":\"{id}\"}'\n") else { return };
+    let outcome = app.run("storm", "/", "--clients 20 --no-preflight");
+    assert_eq!((app.counted("connections"), app.counted("returned")), (40, 20), "{outcome}");
 }
