@@ -46,6 +46,7 @@ mod fleet;
 mod fleet_networks;
 mod frames;
 mod gate;
+mod histories;
 mod hostile;
 mod hostile_clients;
 mod http;
