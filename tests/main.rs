@@ -106,5 +106,6 @@ mod tls;
 mod tokens;
 mod tui;
 mod two_machines;
+mod ui;
 mod unread;
 mod visits;
