@@ -64,6 +64,7 @@ mod next;
 mod nodes;
 mod notebooks;
 mod one_way;
+mod outputs;
 mod pages;
 mod people;
 mod posted_streams;
