@@ -29,6 +29,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     // void here.
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
+    // Before what is owed is counted: a sender that was not in the room is owed nothing.
     ledger.mark_outside();
     count_taken(ledger, clients, now_ns);
     count_unanswered(ledger, clients, now_ns);

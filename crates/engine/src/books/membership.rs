@@ -1,16 +1,15 @@
 //! One stay of a client in a room: when it asked, was let in, left and was gone.
 //!
 //! ```text
-//! outside --asks to be let in--> at the door --let in--> inside --leaves--> on the way out --gone--> outside
-//! at the door --refused, or leaves unanswered--> on the way out
+//! outside --asks to be let in--> joining --let in--> inside --leaves--> leaving --gone--> outside
+//! joining --refused, or leaves unanswered--> leaving
 //! ```
 //!
-//! Rules. Where a copy belongs is decided by when its message was sent. Inside, it is due. At the door and on
-//! the way out it is due once or not at all: the server may have known of the visitor, or not. A visitor is
-//! at the door from what may have been under way when it asked, [`OVERTAKE_NS`] before; and on the way out
-//! from what it may have left under way: the latest message of the room that came to any client here stood as
-//! far behind what was sent before. Outside, nothing is due, and what comes to a client that is outside has
-//! leaked.
+//! Rules. Where a copy belongs is decided by when its message was sent. Inside, it is due. Joining and
+//! leaving, it is due once or not at all: the server may have known of the visitor, or not. A visitor is
+//! joining from what may have been under way when it asked, [`OVERTAKE_NS`] before; and leaving from what it
+//! may have left under way: the latest message of the room that came to any client here stood as far behind
+//! what was sent before. Outside, nothing is due, and what comes to a client that is outside has leaked.
 
 use crate::books::absences::OVERTAKE_NS;
 use crate::books::announcements::UNCOUNTED;
@@ -24,7 +23,7 @@ const CLOCKS_NS: u64 = 100_000_000;
 pub(crate) enum MembershipState {
     /// In the room.
     Inside,
-    /// At the door, or on the way out.
+    /// Joining or leaving.
     Passing,
     /// Outside, and has come in since: an app may show newcomers what was said before.
     Before,
@@ -37,7 +36,7 @@ pub(crate) enum MembershipState {
 pub(super) struct Membership {
     /// When it asked to be let in.
     pub(super) asked_ns: u64,
-    /// When it was let in; `u64::MAX` if it is at the door.
+    /// When it was let in; `u64::MAX` if it has not been.
     pub(super) from_ns: u64,
     /// The time up to which messages sent are due; `u64::MAX` if it has not left.
     pub(super) until_ns: u64,
@@ -61,13 +60,13 @@ impl Membership {
         Self { before: 0, announced: UNCOUNTED, ..self }
     }
 
-    /// Returns whether the client is inside or at the door.
+    /// Returns whether the client is joining or inside.
     pub(super) fn is_open(&self) -> bool {
         self.until_ns == u64::MAX
     }
 
-    /// Returns whether the client is at the door.
-    pub(super) fn is_waiting(&self) -> bool {
+    /// Returns whether the client is joining.
+    pub(super) fn is_joining(&self) -> bool {
         self.from_ns == u64::MAX && self.is_open()
     }
 
@@ -81,20 +80,20 @@ impl Membership {
         self.from_ns == u64::MAX && !self.is_open()
     }
 
-    /// Lets a client in that is at the door, and returns when it asked.
+    /// Lets a client in that is joining, and returns when it asked.
     pub(super) fn enter(&mut self, now_ns: u64) -> u64 {
         self.from_ns = now_ns;
         self.asked_ns
     }
 
-    /// Ends the wait of a client that is at the door.
+    /// Ends the wait of a client that is joining.
     pub(super) fn turn_away(&mut self, now_ns: u64) {
         // A stay of no length: nothing was due, and what comes in the next moments is in passing, not leaked.
         self.end(self.asked_ns, now_ns);
     }
 
     /// Has a client leave that is inside, where the newest message that came to any client here was sent at
-    /// `newest_ns`. Returns the time from which it is on the way out.
+    /// `newest_ns`. Returns the time from which it is leaving.
     pub(super) fn leave(&mut self, newest_ns: u64, now_ns: u64) -> u64 {
         let until_ns = newest_ns.min(now_ns).saturating_sub(OVERTAKE_NS).max(self.from_ns);
         self.end(until_ns, now_ns);

@@ -199,7 +199,7 @@ impl Memberships {
 
     /// Lets a client in, and returns when it asked, if it still waits for that.
     pub(crate) fn enter(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
-        let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
+        let membership = self.latest_mut(client, kind).filter(|membership| membership.is_joining())?;
         let asked_ns = membership.enter(now_ns);
         self.inside[client as usize] |= 1 << kind;
         self.entered.push(client);
@@ -210,7 +210,7 @@ impl Memberships {
     /// waited and [no earlier step](Self::is_overdue) has counted that.
     pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
         let is_overdue = self.is_overdue(client, kind);
-        let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
+        let membership = self.latest_mut(client, kind).filter(|membership| membership.is_joining())?;
         membership.turn_away(now_ns);
         let announced = membership.announced;
         self.leaving[client as usize] |= 1 << kind;
@@ -220,30 +220,30 @@ impl Memberships {
     /// Ends the wait of a client that leaves without an answer, which may come later. Returns the same as
     /// [`turn_away`](Self::turn_away).
     pub(crate) fn give_up(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
-        if self.is_at_door(client, kind) {
+        if self.is_joining(client, kind) {
             let slot = self.slot(client, kind);
             self.late_joins.give_up(slot);
         }
         self.turn_away(client, kind, now_ns)
     }
 
-    /// Returns whether a client is inside or at the door.
+    /// Returns whether a client is joining or inside.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
         self.latest(client, kind).is_some_and(Membership::is_open)
     }
 
-    /// Returns whether a client that is at the door asked in an earlier step, which has counted that as
+    /// Returns whether a client that is joining asked in an earlier step, which has counted that as
     /// unanswered.
     pub(crate) fn is_overdue(&self, client: u32, kind: u16) -> bool {
-        self.is_at_door(client, kind) && self.latest[self.slot(client, kind)] <= self.carried
+        self.is_joining(client, kind) && self.latest[self.slot(client, kind)] <= self.carried
     }
 
-    /// Returns whether a client is at the door.
-    pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
-        self.latest(client, kind).is_some_and(Membership::is_waiting)
+    /// Returns whether a client is joining.
+    pub(crate) fn is_joining(&self, client: u32, kind: u16) -> bool {
+        self.latest(client, kind).is_some_and(Membership::is_joining)
     }
 
-    /// Books that a client that is inside leaves. Returns the time from which it is on the way out, by when
+    /// Books that a client that is inside leaves. Returns the time from which it is leaving, by when
     /// the newest message in its room was sent that came to any client here; `None` if it is not inside.
     pub(crate) fn leave(&mut self, client: u32, kind: u16, newest_ns: u64, now_ns: u64) -> Option<u64> {
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_inside())?;
@@ -268,22 +268,23 @@ impl Memberships {
     }
 
     /// Takes a client that has lost its connection out of all rooms. Returns the numbers by which it was
-    /// announced where it was at the door.
+    /// announced where it was joining.
     pub(crate) fn handle_gone(&mut self, client: u32, now_ns: u64) -> Vec<u32> {
         self.inside[client as usize] = 0;
-        let mut doors = Vec::new();
+        let mut waited = Vec::new();
         for kind in self.kinds() {
             let slot = self.slot(client, kind);
+            // Answers come over the connection: none is owed any longer.
             self.late_joins.clear(slot);
             if let Some(announced) = self.turn_away(client, kind, now_ns) {
-                doors.push(announced);
+                waited.push(announced);
             } else if let Some(membership) =
                 self.latest_mut(client, kind).filter(|membership| membership.is_open())
             {
                 membership.end(now_ns, now_ns);
             }
         }
-        doors
+        waited
     }
 
     /// The kinds of rooms that are visited.
@@ -292,13 +293,13 @@ impl Memberships {
         (0..8).filter(move |kind| visited & 1 << kind != 0)
     }
 
-    /// Clients that are at a door since they asked in this step, each with the number by which it was
+    /// Clients that are joining since they asked in this step, each with the number by which it was
     /// announced.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
         let slots = self.visited.count_ones();
         let waits = |&latest: &u32| {
             let asked = Some(latest).filter(|&latest| latest > self.carried);
-            asked.and_then(|latest| self.membership(latest)).filter(|membership| membership.is_waiting())
+            asked.and_then(|latest| self.membership(latest)).filter(|membership| membership.is_joining())
         };
         (0..)
             .zip(&self.latest)

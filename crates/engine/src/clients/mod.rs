@@ -71,6 +71,7 @@ impl Clients {
         let Shared { wire, resumes, .. } = &self.shared;
         match self.is_usable(index) {
             false => Presence::Gone,
+            // Cut without a place to go on from, a client cannot ask for what it misses, and no more.
             true if *resumes && self.all[index as usize].session.lacks_place(wire) => Presence::Early,
             true => Presence::Here,
         }

@@ -18,12 +18,12 @@ impl Clients {
         self.is_usable(index) && !self.all[index as usize].record.is_slow
     }
 
-    /// Returns whether a client waits for an answer: at the door of its room of this kind, or to something
+    /// Returns whether a client waits for an answer: to its joining a room of this kind, or to something
     /// that it has said itself.
     pub(crate) fn is_unanswered(&self, index: u32, kind: u16) -> bool {
         let record = &self.all[index as usize].record;
         let has_said = !self.shared.has_publishers && self.ledger.awaits_answer(index, record);
-        has_said || self.ledger.is_at_door(index, kind)
+        has_said || self.ledger.is_joining(index, kind)
     }
 
     /// Waits no longer for answers to what a client has said itself.

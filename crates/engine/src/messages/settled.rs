@@ -142,8 +142,8 @@ pub struct SentBroadcast {
     pub is_cut_off: bool,
     /// True if the application refused to publish it.
     pub is_refused: bool,
-    /// True if its sender was not in the room, as far as that is counted: it had not been let in, or was on
-    /// its way out.
+    /// True if its sender was not in the room, as far as that is counted: it had not been let in, or was
+    /// leaving.
     pub is_outside: bool,
 }
 

@@ -479,6 +479,7 @@ impl Cause {
         match self {
             Cause::FileUnmatched { lost, .. } | Cause::FileTook { lost, .. } => Some(*lost),
             Cause::FileRooms { .. } => Some(0),
+            // `FileKept`, too: how many messages a value cost that was not kept, the file does not tell.
             _ => None,
         }
     }

@@ -113,14 +113,14 @@ impl Ledger {
         true
     }
 
-    /// Returns whether a client is in its room of this kind, or at the door.
+    /// Returns whether a client is joining its room of this kind, or in it.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
         self.memberships.as_ref().is_some_and(|memberships| memberships.is_at(client, kind))
     }
 
     /// Returns whether a client has asked to be let into its room of this kind, and has no answer.
-    pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
-        self.memberships.as_ref().is_some_and(|memberships| memberships.is_at_door(client, kind))
+    pub(crate) fn is_joining(&self, client: u32, kind: u16) -> bool {
+        self.memberships.as_ref().is_some_and(|memberships| memberships.is_joining(client, kind))
     }
 
     /// Returns whether a client that is to leave waits for an answer to something that it has said.

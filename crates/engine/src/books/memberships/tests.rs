@@ -93,7 +93,7 @@ fn refused_clients_were_never_members() {
     let mut memberships = memberships();
     memberships.ask(0, 0, 7, 10 * S);
     assert!(
-        memberships.waiting() == [(0, 7)] && memberships.is_at_door(0, 0) && !memberships.is_at_door(1, 0)
+        memberships.waiting() == [(0, 7)] && memberships.is_joining(0, 0) && !memberships.is_joining(1, 0)
     );
     let turned = [12, 12].map(|s| memberships.turn_away(0, 0, s * S));
     assert!(turned == [Some(7), None] && !memberships.is_at(0, 0));

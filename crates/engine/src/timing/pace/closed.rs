@@ -101,6 +101,7 @@ impl Closed {
             if messages > 0 {
                 self.free_slots -= messages;
                 self.remaining -= u64::from(messages);
+                // Without a schedule, a message is due when it goes out.
                 return Next::Send { client, intended_ns: now_ns, messages };
             }
         }

@@ -41,7 +41,7 @@ fn open_goes_round_on_time_and_catches_up() {
 }
 
 #[test]
-fn each_voice_has_its_own_rate_and_turns() {
+fn each_group_has_its_own_rate_and_turns() {
     let order = order(Load::Open { schedule: Schedule::constant(100.0), duration_ns: 1_000_000_000 });
     let group = |share, clients: &[u32]| LocalSenders { share, part: ALONE, clients: clients.to_vec() };
     let groups = vec![group(0.75, &[7, 8]), group(0.25, &[9])];
