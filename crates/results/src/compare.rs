@@ -15,7 +15,8 @@ use crate::judgement::{Bottleneck, Unit};
 use crate::limit::{Figure, Gauge, Part, Statistic};
 use crate::rates::Rate;
 use crate::run::Run;
-use crate::step::{Second, Step};
+use crate::second::Second;
+use crate::step::Step;
 
 mod capacity;
 mod explaining_caveat;

@@ -21,6 +21,7 @@ mod resources;
 mod run;
 mod run_limit;
 pub mod scenario;
+mod second;
 mod silence;
 mod spent;
 pub mod standing;
@@ -39,7 +40,6 @@ pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, Verdict, command_line};
 pub use run_limit::RunLimit;
 pub use scenario::Scenario;
+pub use second::{Second, with_lengths};
 pub use spent::TimeSpent;
-pub use step::{
-    CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup, with_lengths,
-};
+pub use step::{CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, RoleFigures, SayFigures, Step, Warmup};

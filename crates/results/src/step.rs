@@ -11,9 +11,11 @@ use crate::judgement::Found;
 use crate::limit::LimitOutcome;
 use crate::rates::Rates;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
+use crate::second::{Second, with_lengths};
 use crate::spent::TimeSpent;
 
 mod kept;
+mod open;
 
 /// One level of load, measured on its own. Times are from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -311,60 +313,6 @@ impl Step {
         self.figures.recovery.count().saturating_sub(self.counts.not_back)
     }
 
-    /// How many samples of a figure stand for what never came, and are "that or more": clients that were not back in
-    /// `recovery`, messages without an answer in `rtt` (those with one are in `service`), and in `completion` at most
-    /// as many broadcasts as there are copies missing.
-    pub fn open_samples(&self, timed: Timed) -> u64 {
-        let Figures { rtt, service, completion, recovery, .. } = &self.figures;
-        match timed {
-            Timed::Recovery => self.counts.not_back.min(recovery.count()),
-            Timed::Rtt => rtt.count().saturating_sub(service.count()),
-            Timed::Completion => (self.counts.missing + self.counts.in_flight).min(completion.count()),
-            _ => 0,
-        }
-    }
-
-    /// Number of samples that a figure lacks, which would be the longest: requests whose streamed answers never
-    /// began.
-    pub fn lacking_samples(&self, timed: Timed) -> u64 {
-        match timed {
-            Timed::First | Timed::FirstToken => {
-                let begun = self.figures.get(timed).count();
-                // Of an answer that came whole and had no event there is no sample either, and nothing open.
-                self.counts.expected.saturating_sub(begun).min(self.counts.missing)
-            }
-            _ => 0,
-        }
-    }
-
-    /// Returns whether something never came that a figure is of: its mean and its maximum are then that or more.
-    pub fn has_open(&self, timed: Timed) -> bool {
-        self.is_open(timed, 1.0)
-    }
-
-    /// Returns whether what never came decides the quantile `q` of a figure, as an [open
-    /// sample](Self::open_samples) or as one that is lacking: it is then that or more.
-    pub fn is_open(&self, timed: Timed, q: f64) -> bool {
-        let (count, lacking) = (self.figures.get(timed).count(), self.lacking_samples(timed));
-        count > 0 && stats::rank(count + lacking, q) > count - self.open_samples(timed)
-    }
-
-    /// Returns whether anything was answered, or nothing was asked: without an answer there is no latency.
-    pub fn has_answers(&self) -> bool {
-        let rtt = &self.figures.rtt;
-        if rtt.is_empty() {
-            !self.figures.handshake.is_empty()
-        } else {
-            rtt.count() > self.open_samples(Timed::Rtt)
-        }
-    }
-
-    /// Returns whether a figure is a latency: what was given up unanswered says how long that was waited for,
-    /// and nothing more.
-    pub fn is_latency(&self, timed: Timed) -> bool {
-        timed != Timed::Rtt || self.has_answers()
-    }
-
     /// The histogram behind the percentiles of its series: the deliveries of broadcasts, or else the answers.
     pub fn main_of_series(&self) -> &Histogram {
         if self.figures.delivery.is_empty() { &self.figures.rtt } else { &self.figures.delivery }
@@ -449,47 +397,4 @@ pub struct Warmup {
     pub sent: u64,
     /// Deliveries seen in it.
     pub received: u64,
-}
-
-/// Rows that follow one another from `start_ns` on, and how long each took in ns, 1 at the least: some are
-/// not of a second.
-pub fn with_lengths(rows: &[Second], start_ns: u64) -> impl Iterator<Item = (&Second, u64)> {
-    rows.iter().scan(start_ns, |from_ns, row| {
-        let length_ns = row.t_ns.saturating_sub(*from_ns).max(1);
-        *from_ns = row.t_ns;
-        Some((row, length_ns))
-    })
-}
-
-/// One second of a step; a row is longer where the window has ended in it, and the last may be shorter.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Second {
-    /// End of the second, from the start of the run.
-    pub t_ns: u64,
-    /// Open, usable clients at its end.
-    pub clients: u64,
-    /// Messages sent in it.
-    pub sent: u64,
-    /// Deliveries received in it.
-    pub received: u64,
-    /// Errors of all kinds in it.
-    pub errors: u64,
-    /// Median of the step's main figure over it.
-    pub p50_ns: Option<u64>,
-    /// 95th percentile.
-    pub p95_ns: Option<u64>,
-    /// 99th percentile.
-    pub p99_ns: Option<u64>,
-    /// Maximum.
-    pub max_ns: Option<u64>,
-    /// The density of its samples: cells of [`stats::density`] and how many each holds.
-    pub density: Vec<(u8, u64)>,
-    /// The server's CPU, 100 for one full core.
-    pub server_cpu_percent: Option<f64>,
-    /// The server's resident memory at its end.
-    pub server_rss_bytes: Option<u64>,
-    /// The generator's CPU, 100 for one full core.
-    pub generator_cpu_percent: Option<f64>,
-    /// The latest values of the target's own metrics endpoint, by name.
-    pub metrics: BTreeMap<String, f64>,
 }

@@ -18,8 +18,9 @@ use crate::conclusion;
 use crate::rates::Rates;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
+use crate::second::Second;
 use crate::spent::TimeSpent;
-use crate::step::{FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup};
+use crate::step::{FleetAgent, Interrupted, RoleFigures, SayFigures, Step, Warmup};
 use crate::verdict::Owners;
 
 mirror!(FileWarmup of Warmup {

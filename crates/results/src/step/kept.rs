@@ -3,8 +3,9 @@
 use stats::steady::Steady;
 use stats::{Counts, Figures};
 
-use super::{Second, Step};
+use super::Step;
 use crate::rates::KEPT_PERCENT_MIN;
+use crate::second::Second;
 
 impl Step {
     /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where

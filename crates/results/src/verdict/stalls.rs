@@ -11,7 +11,8 @@ use super::owners::{Owner, Owners};
 use crate::finding::Cause;
 use crate::finding::quantity::Ns;
 use crate::limit::{Counted, Figure, LimitOutcome, Statistic};
-use crate::step::{Second, Step};
+use crate::second::Second;
+use crate::step::Step;
 
 /// A wait that people notice, in any application: half a second.
 const STALL_NS_MIN: u64 = 500_000_000;
