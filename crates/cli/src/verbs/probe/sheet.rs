@@ -1,6 +1,8 @@
 //! The data sheet of a server: probes of very little load, a row for each answer, and what they mean for a load test.
 
+mod absences;
 mod bisection;
+mod burst;
 mod capacity;
 mod channel;
 mod closing;
@@ -56,7 +58,7 @@ static BUSY: [&Probe; 17] = [
     // What may end in a ban comes last.
     &capacity::CONNECTIONS,
     &capacity::HANDSHAKES,
-    &capacity::MESSAGES,
+    &burst::MESSAGES,
     &slow_reader::SLOW_READER,
 ];
 /// Probes that may end the server: nothing is measured after them, or beside them.
