@@ -1,10 +1,12 @@
 //! The app file of a conversation: everything that was found, in the order in which a person would write it.
 
+mod opening;
 mod rules;
+mod says;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::carried::{self, Carried, Turn};
+use crate::carried::{self, Carried};
 use crate::credentials::{TOKEN, is_token_behind};
 use crate::file::{FRAMES_MAX, REQUESTS_MAX};
 use crate::hiding::hide;
@@ -14,17 +16,13 @@ use crate::naming::{free, identifier};
 use crate::publish::Published;
 use crate::recording::Recording;
 use crate::talk::Talk;
-use crate::talk::purposes::{Purpose, Said};
-use crate::toml_text::{TomlText, counted, inline, plain, quoted, texts, times};
+use crate::talk::purposes::Purpose;
+use crate::toml_text::{TomlText, counted, inline, plain, quoted, texts};
 use crate::trace::Trace;
 use crate::writing::Writing;
 
 /// Rules that are written: of a server with more kinds of messages, the rest is a remark.
 const RULES_MAX: usize = 64;
-/// Kinds of measured messages that a file may have.
-const SAYS_MAX: usize = 16;
-/// Steps before the load.
-const STEPS_MAX: usize = 32;
 /// A push is one that came so often, each with a number one above the one before.
 const PUSHES_MIN: usize = 3;
 /// A cell that stands anywhere else in the file is replaced, from this length on.
@@ -82,9 +80,6 @@ fn csv_cell(text: &str) -> String {
         false => text.to_owned(),
     }
 }
-
-/// A kind of measured messages.
-type Measured<'a> = (&'a Kind, &'a Said);
 
 /// One session on its way into a file.
 struct Session<'a> {
@@ -265,165 +260,6 @@ impl<'a> Session<'a> {
             self.talk.messages.iter().position(|message| message.turn.is_sent && is_said(&message.kind));
         first.unwrap_or(self.talk.messages.len())
     }
-
-    /// Writes the steps until a client is ready; returns whether there are any.
-    fn open(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) -> bool {
-        let (talk, explained, end) = (self.talk, self.explained(), self.first_said());
-        let is_said = |at: &usize| {
-            let message = &talk.messages[*at];
-            let is_opening = matches!(self.purpose(&message.kind), Some(Purpose::Opening));
-            // A beat that was recorded once is no step: the interval has to be agreed on.
-            message.turn.is_sent && is_opening && !message.kind.is_beat()
-        };
-        let sent: Vec<usize> = (0..end).filter(is_said).take(STEPS_MAX).collect();
-        let reply = |at: usize| {
-            let asks = talk.messages[at].turn.asks.as_ref()?;
-            let is_reply = |turn: &Turn| turn.is_reply() && turn.answers.as_ref() == Some(asks);
-            talk.messages.iter().position(|message| is_reply(&message.turn))
-        };
-        writing.replies = sent.iter().filter_map(|at| reply(*at)).collect();
-        // Written first, so that it is known which answers have values to keep.
-        let texts: Vec<String> = sent.iter().map(|at| writing.message(*at, None, end)).collect();
-        let (broadcasts, echo, _) = self.measured();
-        for (kind, said) in broadcasts.into_iter().chain(echo) {
-            if let Some((at, _)) = talk.of(true, kind).next_back() {
-                writing.message(at, Some(said), end);
-            }
-        }
-        writing.is_opened = true;
-        let kinds = talk.kinds(false);
-        let mut steps: Vec<(String, String)> = Vec::new();
-        let mut from = 0;
-        for place in 0..=sent.len() {
-            let to = sent.get(place).copied().unwrap_or(end);
-            let is_awaited = place == 0 || reply(sent[place - 1]).is_none();
-            let mut is_first = is_awaited && (place > 0 || to < end || to == 1);
-            for at in from..to {
-                let message = &talk.messages[at];
-                let keeps = writing.kept.contains_key(&at);
-                let is_theirs = !message.turn.is_sent && !message.turn.is_reply();
-                let is_usual =
-                    explained.contains(&message.kind) || talk.of(false, &message.kind).count() > PUSHES_MIN;
-                if !is_theirs || !keeps && (!is_first || is_usual) {
-                    continue;
-                }
-                is_first = false;
-                let Some(condition) = message.kind.condition(&kinds) else { continue };
-                steps.push((format!("expect = {condition}"), keep(writing, at)));
-            }
-            if let (Some(at), Some(text)) = (sent.get(place), texts.get(place)) {
-                let turn = &talk.messages[*at].turn;
-                let event = turn
-                    .event
-                    .as_ref()
-                    .map(|event| format!("event = {}\n", quoted(&plain(event))))
-                    .unwrap_or_default();
-                let (replied, keep) = match reply(*at) {
-                    Some(reply) => ("\nreplied = true", keep(writing, reply)),
-                    None => ("", String::new()),
-                };
-                let text = format!("{text}{}", self.carried.separator.unwrap_or_default());
-                steps.push((format!("{event}send = {}{replied}", quoted(&text)), keep));
-                from = *at + 1;
-            }
-        }
-        let opens = !steps.is_empty();
-        if opens {
-            findings.push(format!("opening     {} until a client is ready", counted(steps.len(), "step")));
-            out.comment("What a client says and hears before it is ready.");
-        }
-        for (number, (step, keep)) in steps.into_iter().enumerate() {
-            out.line(&format!("{}[[open]]\n{step}{keep}", if number == 0 { "" } else { "\n" }));
-        }
-        opens
-    }
-
-    /// The broadcasts, the echo, and the echoes that are left out: a file has one, the most frequent, and none
-    /// beside several broadcasts.
-    fn measured(&self) -> (Vec<Measured<'_>>, Option<Measured<'_>>, Vec<Measured<'_>>) {
-        let said = |is_broadcast: bool| {
-            let said = self.purposes.iter().filter_map(move |(kind, purpose)| match purpose {
-                Purpose::Broadcast(said) if is_broadcast => Some((kind, said)),
-                Purpose::Echo(said) if !is_broadcast => Some((kind, said)),
-                _ => None,
-            });
-            said.collect::<Vec<_>>()
-        };
-        let (mut broadcasts, mut echoes) = (said(true), said(false));
-        echoes.sort_by_key(|(_, said)| usize::MAX - said.count);
-        broadcasts.truncate(SAYS_MAX);
-        let left_out = echoes.split_off(echoes.len().min(usize::from(broadcasts.len() <= 1)));
-        (broadcasts, echoes.pop(), left_out)
-    }
-
-    /// Writes the measured messages; returns whether there are any.
-    fn says(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) -> bool {
-        let (broadcasts, echo, left_out) = self.measured();
-        if broadcasts.is_empty() && echo.is_none() {
-            return false;
-        }
-        let all: usize = broadcasts.iter().map(|(_, said)| said.count).sum();
-        let mut names = HashSet::new();
-        for (kind, said) in &broadcasts {
-            let (from, back) = described(kind, said);
-            out.comment(&format!("{from}: sent {}, and came back {back}.", times(said.count)));
-            if said.is_unsure {
-                out.remark("One session cannot tell whether others hear it, too: if it is for its sender alone, make it an [echo] with `reply` in place of `copy`.");
-            }
-            if said.pointer.is_none() {
-                out.remark(
-                    "No text in it: `ref` is added, for an id that the server hands on with the rest.",
-                );
-            }
-            let is_one = broadcasts.len() == 1;
-            match is_one {
-                true => out.line("[broadcast]"),
-                false => {
-                    out.line(&format!("[say.{}]", free_name(&mut names, kind)));
-                    out.text("share", &format!("{:.2}%", 100.0 * said.count as f64 / all as f64));
-                }
-            }
-            findings.push(format!("broadcast   {from} → {back}"));
-            self.said(writing, kind, said, if is_one { "send" } else { "body" }, out);
-        }
-        if let Some((kind, said)) = echo {
-            let (from, back) = described(kind, said);
-            out.comment(&format!("{from}: sent {}, and answered {back}.", times(said.count)));
-            out.line("[echo]");
-            findings.push(format!("echo        {from} → {back}"));
-            self.said(writing, kind, said, "send", out);
-        }
-        for (kind, said) in left_out {
-            let (from, back) = described(kind, said);
-            out.comment(&format!("left out: {from}, which was answered {back}."));
-        }
-        true
-    }
-
-    /// The keys of a measured message.
-    fn said(&self, writing: &mut Writing<'_, '_>, kind: &Kind, said: &Said, key: &str, out: &mut TomlText) {
-        let Some((at, _)) = self.talk.of(true, kind).next_back() else { return };
-        let is_echo = matches!(self.purpose(kind), Some(Purpose::Echo(_)));
-        if said.to_others {
-            out.text("to", "others");
-        }
-        if let Some(event) = &kind.event {
-            out.text("event", &plain(event));
-        }
-        let end = self.first_said();
-        let text = writing.message(at, Some(said), end);
-        out.text(key, &format!("{text}{}", self.carried.separator.unwrap_or_default()));
-        let kinds = self.talk.kinds(false);
-        let names = if is_echo { ["reply", "own", "ack"] } else { ["copy", "own", "ack"] };
-        for (name, kind) in names.into_iter().zip([&said.copy, &said.own, &said.ack]) {
-            if let Some(condition) = kind.as_ref().and_then(|kind| kind.condition(&kinds)) {
-                out.line(&format!("{name} = {condition}"));
-            }
-        }
-        if said.is_replied {
-            out.line("replied = true");
-        }
-    }
 }
 
 /// The name of a kind's table, which no other has.
@@ -439,20 +275,6 @@ fn keep(writing: &Writing<'_, '_>, at: usize) -> String {
     let pairs: Vec<_> =
         kept.iter().map(|(name, pointer)| (name.as_str(), format!("json:{pointer}"))).collect();
     format!("\nkeep = {}", texts(pairs.iter().map(|(name, place)| (*name, place.as_str()))))
-}
-
-/// A measured message, and what comes back of it, for comments.
-fn described(kind: &Kind, said: &Said) -> (String, String) {
-    let back: Vec<String> =
-        [&said.copy, &said.own, &said.ack].into_iter().flatten().map(Kind::name).collect();
-    let mut back = if back.is_empty() { String::new() } else { format!("as {}", back.join(", ")) };
-    if said.is_replied {
-        back += if back.is_empty() { "by the protocol's reply" } else { ", with the protocol's reply" };
-    }
-    if said.to_others {
-        back += " to the others";
-    }
-    (kind.name(), back)
 }
 
 /// The server, as `throng run` is given it.
