@@ -54,6 +54,7 @@ impl Closed {
     }
 
     /// Frees the slots of `messages` messages of `client`.
+    #[inline]
     pub(super) fn handle_answers(&mut self, client: u32, messages: u32) {
         self.idle.extend(iter::repeat_n(client, messages as usize));
         self.free_slots += messages;
@@ -77,6 +78,7 @@ impl Closed {
     }
 
     /// Returns whether no further message is sent.
+    #[inline]
     pub(super) fn is_over(&self, now_ns: u64) -> bool {
         self.remaining == 0 || now_ns >= self.end_ns
     }

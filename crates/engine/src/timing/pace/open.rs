@@ -71,6 +71,7 @@ impl Open {
     }
 
     /// When the next message is due; `u64::MAX`: never.
+    #[inline]
     pub(super) fn next_ns(&self) -> u64 {
         self.next_ns
     }
@@ -81,6 +82,7 @@ impl Open {
     }
 
     /// Returns whether every message has been sent.
+    #[inline]
     pub(super) fn is_sent(&self) -> bool {
         self.sent == self.total
     }
