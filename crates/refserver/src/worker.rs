@@ -3,6 +3,7 @@
 //! A turn of the loop is: wait; handle what happened (replies go out at once, broadcasts are collected); hand
 //! the collected broadcasts to the other workers; take theirs; send each member everything in one go.
 
+mod answers;
 mod doors;
 mod faulty;
 mod input;

@@ -3,7 +3,7 @@
 use wire::{Answer, ServerEvent, SessionRequest};
 
 use super::Worker;
-use super::sessions::Place;
+use super::answers::Place;
 
 impl Worker {
     /// Sends a message from outside to every member of the room, and tells its publisher the number of
