@@ -180,8 +180,8 @@ fn official_socketio_client_gets_missed_messages() {
     }
 }
 
-/// The delivery of a run.
-fn sentence(outcome: &Outcome) -> &str {
+/// The line with the delivery guarantee of a run.
+fn guarantee(outcome: &Outcome) -> &str {
     outcome.stdout.lines().find(|line| line.starts_with("guarantee")).unwrap_or_default()
 }
 
@@ -213,7 +213,7 @@ fn audits_exit_with_3_below_requirements() {
     // In the classes that ages are told by.
     let brief = Server::start(&["--history", "500ms"]);
     let outcome = audit(&brief, "");
-    assert!(sentence(&outcome).contains(" 500ms "), "{outcome}");
+    assert!(guarantee(&outcome).contains(" 500ms "), "{outcome}");
     // A message every ten seconds, to clients that are here for a minute: nothing to miss.
     let idle = "--rate 0.1 -d 1s --flap 60s:1s --require at-least-once --format json";
     let mut command = throng(["audit", &keeps.url(), "--no-report", "--clients", "2"]);

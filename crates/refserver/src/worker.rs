@@ -3,13 +3,14 @@
 //! A turn of the loop is: wait; handle what happened (replies go out at once, broadcasts are collected); hand
 //! the collected broadcasts to the other workers; take theirs; send each member everything in one go.
 
+mod accepting;
 mod answers;
-mod doors;
 mod faulty;
 mod input;
 mod output;
 mod publishing;
 mod sessions;
+mod stopping;
 #[cfg(test)]
 mod tests;
 
