@@ -1,13 +1,14 @@
 //! Messages, losses and returns as a worker's books have them, and the books that other tests write in.
 
 use load::Load;
+use wire::RequestOutcome;
 
 use super::*;
 use crate::books::broadcasts::Origin;
 use crate::books::cause::Cause;
 use crate::books::closing::close;
 use crate::books::meter::Secrets;
-use crate::books::record::State;
+use crate::books::record::{Record, State};
 
 const ALONE: Segment = Segment { worker: 0, workers: 1 };
 pub(crate) const MS: u64 = 1_000_000;
