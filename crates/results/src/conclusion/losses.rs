@@ -247,9 +247,7 @@ fn why_not(scenario: Scenario, step: &Step) -> Kinds {
         Some((_, status)) if kind == error_kind::HTTP_STATUS => (format!("HTTP {status}"), error.count),
         _ => (kind.to_owned(), error.count),
     });
-    let mut kinds: Vec<(String, u64)> = named.collect();
-    kinds.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
-    Kinds(kinds)
+    Kinds::sorted(named.collect())
 }
 
 /// When the first connection was lost, where nothing else went wrong with connections.

@@ -2,7 +2,7 @@
 //! the network, nothing, or something unknown ([`Bottleneck`](crate::Bottleneck)).
 
 use super::loss::were;
-use super::quantity::{Cores, Factor, Ns, PerS, Percent, Programs, Quantile, Span};
+use super::quantity::{Cores, Factor, Kinds, Ns, PerS, Percent, Programs, Quantile, Span};
 use super::table::findings;
 
 findings! {
@@ -126,7 +126,11 @@ findings! {
         of: u64,
         /// `clients`, or `connections` where a client had several.
         what: String,
-    } => "it lost {}", lost.part_of(&of, &what);
+        /// The kinds of their ends, where each is known.
+        errors: Kinds,
+        /// The first end of the most frequent kind: the code and the reason of a close frame.
+        example: Option<String>,
+    } => "it lost {}{}{}", lost.part_of(&of, &what), errors.in_brackets(), the_first(&lost, &errors, &example);
     /// The server, or what is before it, closes connections on which nothing has been said for so long.
     ServerIdleTimeout "server.idle_timeout" {
         /// Connections closed.
@@ -498,6 +502,16 @@ fn and_lost(lost: &Span<'_, u64>) -> String {
 
 fn they(some: &Span<'_, u64>) -> &'static str {
     if *some.high == 1 { "it" } else { "they" }
+}
+
+/// The example behind what it is one of: later ends of its kind may have had another code.
+fn the_first(lost: &Span<'_, u64>, errors: &Span<'_, Kinds>, example: &Span<'_, Option<String>>) -> String {
+    let before = match &errors.high.0[..] {
+        _ if *lost.high == 1 => ": ".to_owned(),
+        [(kind, _), _, ..] => format!(", the first {kind}: "),
+        _ => ", the first: ".to_owned(),
+    };
+    example.behind(&before)
 }
 
 /// The server's full accept queue, where that explains what it is said behind.

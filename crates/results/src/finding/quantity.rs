@@ -200,6 +200,14 @@ pub struct Kinds(pub Vec<(String, u64)>);
 /// How many kinds are named in a sentence.
 const KINDS_NAMED_MAX: usize = 3;
 
+impl Kinds {
+    /// Kinds with their counts, the most frequent first.
+    pub(crate) fn sorted(mut kinds: Vec<(String, u64)>) -> Self {
+        kinds.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
+        Kinds(kinds)
+    }
+}
+
 impl Quantity for Kinds {
     fn example() -> Self {
         Kinds(vec![("connect_timeout".into(), 15), ("refused".into(), 10)])
@@ -213,9 +221,7 @@ impl Quantity for Kinds {
     fn from_json(value: Option<&Value>) -> Option<Self> {
         let Some(value) = value else { return Some(Kinds::default()) };
         let each = |(kind, count): (&String, &Value)| Some((kind.clone(), count.as_u64()?));
-        let mut kinds: Vec<_> = value.as_object()?.iter().map(each).collect::<Option<_>>()?;
-        kinds.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
-        Some(Kinds(kinds))
+        value.as_object()?.iter().map(each).collect::<Option<_>>().map(Kinds::sorted)
     }
 
     /// The name alone, where there is but one.

@@ -3,7 +3,7 @@
 use stats::error_kind;
 
 use crate::finding::Cause;
-use crate::finding::quantity::Ns;
+use crate::finding::quantity::{Kinds, Ns};
 use crate::silence;
 use crate::step::Step;
 
@@ -67,10 +67,22 @@ pub(super) fn lost_clients(step: &Step) -> Cause {
         return cause;
     }
     let (lost, of, what) = step.disconnects();
-    match silence::idle_timeout_ns(step) {
-        Some(after_ns) => Cause::ServerIdleTimeout { lost, of, what, after: Ns(after_ns) },
-        None => Cause::ServerLostClients { lost, of, what },
+    if let Some(after_ns) = silence::idle_timeout_ns(step) {
+        return Cause::ServerIdleTimeout { lost, of, what, after: Ns(after_ns) };
     }
+    let errors = ends(step);
+    let most = errors.0.first().and_then(|(kind, _)| step.errors.get(kind));
+    let example = most.map(|error| error.example.clone()).filter(|example| !example.is_empty());
+    Cause::ServerLostClients { lost, of, what, errors, example }
+}
+
+/// Kinds of the ends of connections under the load, where each end is known. Attempts to connect fail by the same
+/// kinds: with them, there are more errors than connections lost.
+fn ends(step: &Step) -> Kinds {
+    let ends = step.errors.iter().filter(|(kind, _)| error_kind::is_of_connections(kind));
+    let kinds: Vec<(String, u64)> = ends.map(|(kind, error)| (kind.to_owned(), error.count)).collect();
+    let all: u64 = kinds.iter().map(|(_, count)| count).sum();
+    if all == step.counts.disconnects { Kinds::sorted(kinds) } else { Kinds::default() }
 }
 
 /// A way to the server that is cut, where that is most of why connections failed or ended. Between two ends

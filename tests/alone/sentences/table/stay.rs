@@ -93,7 +93,7 @@ fn refusing() -> Vec<Situation> {
             "echo {ws} --clients 20 --rate 100 -d 1s",
         )
         .how_much(&["failed at 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
-        .breaks(&["failed at 20 clients, the lowest load tried; server: it lost all 20 clients"])
+        .breaks(&["failed at 20 clients, the lowest load tried; server: it lost all 20 clients (closed), the first: the server closed the session with code 1001"])
         .by(SERVER)
         .exits(3)
         .short(),

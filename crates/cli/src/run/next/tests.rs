@@ -1,4 +1,4 @@
-use results::finding::quantity::{Ns, Percent, Quantile};
+use results::finding::quantity::{Kinds, Ns, Percent, Quantile};
 use results::{LimitOutcome, Rates, Requirement, Second};
 use stats::{Capacity, Counts};
 
@@ -315,7 +315,10 @@ fn clients_that_were_all_lost_are_looked_at() {
         broken(step, "disconnects==0", Counts { disconnects: 100, ..Counts::default() });
     });
     run.target.url = "ws://h/".to_owned();
-    let lost = |lost| Some(Cause::ServerLostClients { lost, of: 100, what: "clients".to_owned() }.into());
+    let lost = |lost| {
+        let (what, errors) = ("clients".to_owned(), Kinds::default());
+        Some(Cause::ServerLostClients { lost, of: 100, what, errors, example: None }.into())
+    };
     run.verdict.bottleneck = lost(100);
     assert_eq!(proposed(&run).0, ["look_at_server"]);
     run.verdict.bottleneck = lost(99);

@@ -305,6 +305,33 @@ fn slow_deliveries_are_no_stalls() {
 }
 
 #[test]
+fn lost_clients_are_told_by_their_ends() {
+    let lost = |change: fn(&mut Step)| {
+        judged(|step| {
+            step.clients = 3;
+            (step.counts.connects, step.counts.connected, step.counts.disconnects) = (3, 3, 3);
+            change(step);
+        })
+        .1
+    };
+    let told = lost(|step| {
+        step.errors.add("eof", MS, "no close frame");
+        step.errors.add("closed", 2 * MS, "code 4403: expired");
+        step.errors.add("closed", 3 * MS, "code 1001");
+        step.errors.add("unsent", 4 * MS, "no connection");
+    });
+    let ends = r#"errors={"closed":2,"eof":1} example="code 4403: expired""#;
+    assert_eq!(told, format!(r#"server.lost_clients {ends} lost=3 of=3 what="clients""#));
+    let beside_attempts = lost(|step| {
+        step.counts.connect_failures = 1;
+        for at_ns in 1..=4 {
+            step.errors.add("reset", at_ns, "connection reset");
+        }
+    });
+    assert_eq!(beside_attempts, r#"server.lost_clients lost=3 of=3 what="clients""#);
+}
+
+#[test]
 fn servers_that_lose_clients_come_first() {
     let crash = |step: &mut Step| {
         step.counts.disconnects = 501;
