@@ -27,7 +27,7 @@ fn own(check: &'static str, facts: &Facts, processes: u64, most: u64, clients: u
     let files = files_with_clients(clients.div_ceil(most), facts.cpus);
     Row {
         check,
-        found: format!("{} in each process", limit(facts.nofile_hard)),
+        found: format!("{} per process", limit(facts.nofile_hard)),
         needed: of_processes(processes),
         verdict,
         fix: (verdict != Verdict::Ok).then(|| Fix::Tell(format!("ulimit -Hn {files}"))),

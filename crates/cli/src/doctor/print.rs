@@ -1,6 +1,7 @@
 //! The checks for people and for programs.
 
 use serde_json::{Value, json};
+use textwrap::{Options, WordSeparator};
 
 use super::facts::Facts;
 use super::memory;
@@ -8,19 +9,29 @@ use super::required::{Place, RequiredLoad, processes};
 use super::row::{Row, Verdict};
 use report::{bytes, count};
 
-/// A table, the commands below what they mend, and what it comes to.
-pub(crate) fn text(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> String {
-    let width = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0);
-    let (checks, founds) = (width(|row| row.check), width(|row| &row.found));
+/// A space that lines are not broken at.
+const NO_BREAK: char = '\u{a0}';
+
+/// A table, the commands below what they mend, and what it comes to, in lines of at most `columns`.
+pub(crate) fn text(facts: &Facts, required: &RequiredLoad, rows: &[Row], columns: usize) -> String {
+    let checks = rows.iter().map(|row| row.check.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for row in rows {
-        let (check, found, verdict) = (row.check, &row.found, row.verdict.name());
-        text += &format!("{verdict:8} {check:checks$}  {found:founds$}  needed: {}\n", row.needed);
+        let head = format!("{:8} {:checks$} ", row.verdict.name(), row.check);
+        let indent = " ".repeat(head.chars().count());
+        let options = Options::new(columns).initial_indent(&head).subsequent_indent(&indent);
+        let options = options.word_separator(WordSeparator::AsciiSpace).break_words(false);
+        // The first word behind the colon stays with it.
+        let cell = format!("{}, needed:{NO_BREAK}{}", row.found, row.needed);
+        text += &format!("{}\n", textwrap::fill(&cell, options).replace(NO_BREAK, " "));
         if let Some(fix) = &row.fix {
-            text += &format!("         {:checks$}  → {}\n", "", fix.command());
+            // Never folded, because it is copied as it stands.
+            text += &format!("  → {}\n", fix.command());
         }
     }
-    text + "\n" + &conclusion(facts, required, rows)
+    let conclusion = conclusion(facts, required, rows);
+    let lines = conclusion.lines().map(|line| textwrap::fill(line, columns) + "\n");
+    text + "\n" + &lines.collect::<String>()
 }
 
 fn conclusion(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> String {

@@ -80,7 +80,7 @@ impl Doctor {
             rows = doctor::rows(&facts, &required);
         }
         let text = match self.format {
-            Form::Text => terminal::in_letters(doctor::text(&facts, &required, &rows)),
+            Form::Text => terminal::in_letters(doctor::text(&facts, &required, &rows, terminal::columns())),
             Form::Json => format!("{:#}\n", doctor::json(&facts, &required, &rows)),
         };
         output::print(&text)?;
