@@ -223,6 +223,9 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 
 /// A search from a tenth of what failed finds what passes in a few steps; with roles, which a tenth may lack,
 /// from half.
+///
+/// Lost messages need no other proposal: that none is missing is a standing limit, so the search tells a server
+/// that loses some under load from one that always does. A --limit on them would take its place.
 fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_answered = is_hopeless(run) || run.is_looking() || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
