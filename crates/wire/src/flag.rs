@@ -23,6 +23,8 @@ pub enum FlagKind {
     Text,
     /// Any text, in which people's names in braces stand for what is each client's own.
     OwnText,
+    /// A method of HTTP for the request of a stream.
+    Method,
     /// JSON, which records do not show where it names a secret.
     Json,
     /// A credential, which records never show.
@@ -55,6 +57,11 @@ impl Flag {
     /// A flag with text for its value that may differ for each client.
     pub(crate) const fn own_text(name: &'static str, value_name: &'static str, help: &'static str) -> Flag {
         Flag { kind: FlagKind::OwnText, ..Flag::text(name, value_name, help) }
+    }
+
+    /// A flag with a method of HTTP for its value.
+    pub(crate) const fn method(name: &'static str, help: &'static str) -> Flag {
+        Flag { kind: FlagKind::Method, ..Flag::text(name, "NAME", help) }
     }
 
     /// A flag with JSON for its value.

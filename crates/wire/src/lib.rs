@@ -72,7 +72,7 @@ pub use options::{BadOption, Carrier, Options, Payload};
 pub use outgoing::Outgoing;
 pub use people::People;
 pub use registry::sessions::{Answer, Session, SessionRequest, SessionSignal};
-pub use request::{is_sendable, media_of};
+pub use request::{is_sendable, is_stream_method, media_of};
 pub use resumption::{Place, Resumption};
 pub use room::Room;
 pub use server::Server;

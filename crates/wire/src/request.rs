@@ -2,7 +2,7 @@
 //! its holes.
 
 use codec::http::fields;
-use codec::http::request::is_host;
+use codec::http::request::{is_host, is_method, normalized_method};
 use codec::ws::extension;
 use codec::ws::upgrade::{self, Key};
 
@@ -226,6 +226,12 @@ fn subprotocols(options: &Options) -> Result<Vec<Template>, BadOption> {
 pub fn is_sendable(name: &str, value: &[u8]) -> bool {
     let is_reserved = RESERVED_FIELDS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
     !is_reserved && fields::is_token(name.as_bytes()) && fields::is_value(value)
+}
+
+/// Returns whether the request for a stream may have this method.
+pub fn is_stream_method(method: &str) -> bool {
+    // The answer to a HEAD has no events.
+    is_method(method) && normalized_method(method) != "HEAD"
 }
 
 /// Guesses a body's media type from its first byte: JSON, or unknown.

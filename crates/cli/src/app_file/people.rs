@@ -173,6 +173,10 @@ pub(super) fn request_flags(
     if let Some(body) = body {
         template(source, body, names)?;
     }
+    if let Some(method) = method {
+        dialect_args::stream_method(method.get_ref())
+            .map_err(|problem| source.error(method.span(), problem))?;
+    }
     for (flag, text) in [("connect-method", method), ("connect-body", body)] {
         let Some(text) = text else { continue };
         if let Some(problem) = dialect_args::misplaced(flag, protocol) {

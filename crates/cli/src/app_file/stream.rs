@@ -10,6 +10,7 @@ use wire::template::{Names, Purpose, Quoting};
 use super::file::{self, File};
 use super::source::Source;
 use crate::exit::Failure;
+use crate::flags::dialect_args;
 use crate::flags::streaming::{self, Api, StreamArgs};
 use crate::people;
 
@@ -57,7 +58,7 @@ pub(super) fn streaming(source: &Source<'_>, file: &File) -> Result<Streaming, F
             order: pointer(order)?,
             stall: stall.as_ref().map(|stall| *stall.get_ref()),
         },
-        method: text(method),
+        method: named(source, method.as_ref(), dialect_args::stream_method)?,
         body: text(body).map(String::into_bytes),
         has_path: file.connect.as_ref().is_some_and(|connect| connect.path.is_some()),
     })

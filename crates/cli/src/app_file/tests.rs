@@ -137,6 +137,12 @@ fn mistakes_of_flags_name_their_line_too() {
     }
     let twice = "protocol = 'sse'\n[flags]\nconnect-body = 'x'\n[connect]\nbody = 'y'\n";
     assert_refused(twice, "chat.toml:5:8", "connect-body of [flags]");
+    for (table, place) in
+        [("[connect]\nmethod", "chat.toml:3:10"), ("[flags]\nconnect-method", "chat.toml:2:1")]
+    {
+        assert_refused(&format!("protocol = 'sse'\n{table} = 'GE T'\n"), place, "POST");
+    }
+    assert_refused("[stream]\nmethod = 'GE T'\n", "chat.toml:2:10", "POST");
     assert_refused("[publish]\npost = \"/{seq}\"\nbody = \"{id}\"\n", "chat.toml:2:8", "{seq}: ");
     assert_refused("[publish]\npost = \"x\"\nbody = \"{id}\"\n", "chat.toml:2:8", "http://");
     let login = "[[login]]\npost = '/in'\njson = '{}'\nheaders = { Content-Type = 'text/{person.id}' }\n";

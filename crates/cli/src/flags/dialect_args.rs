@@ -254,6 +254,7 @@ fn augment(command: Command, flags: &'static [Shared], heading: &'static str) ->
         match flag.kind {
             FlagKind::Switch => arg.action(ArgAction::SetTrue),
             FlagKind::Text | FlagKind::OwnText | FlagKind::Json => arg.value_name(flag.value_name),
+            FlagKind::Method => arg.value_name(flag.value_name).value_parser(stream_method),
             FlagKind::Secret => arg.value_name(flag.value_name).value_parser(given::value),
             FlagKind::Number { min, max } => {
                 let parser = ValueParser::from(clap::value_parser!(u64).range(min..=max));
@@ -275,7 +276,7 @@ fn settings(matches: &ArgMatches, flags: &[Shared]) -> Result<Settings, clap::Er
     for flag in flags.iter().map(|shared| shared.flag) {
         let value = match flag.kind {
             FlagKind::Switch => matches.get_flag(flag.name).then_some(Value::On),
-            FlagKind::Text | FlagKind::OwnText | FlagKind::Json => {
+            FlagKind::Text | FlagKind::OwnText | FlagKind::Method | FlagKind::Json => {
                 one::<String>(matches, flag.name)?.map(Value::Text)
             }
             FlagKind::Secret => one::<Secret>(matches, flag.name)?.map(Value::Secret),
@@ -293,6 +294,12 @@ fn settings(matches: &ArgMatches, flags: &[Shared]) -> Result<Settings, clap::Er
 fn one<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Result<Option<T>, clap::Error> {
     let value = matches.try_get_one(name).map_err(|error| clap::Error::raw(ErrorKind::Format, error))?;
     Ok(value.cloned())
+}
+
+/// Reads the method of the request for a stream.
+pub(crate) fn stream_method(text: &str) -> Result<String, String> {
+    let method = wire::is_stream_method(text).then(|| text.to_owned());
+    method.ok_or_else(|| "expected a method such as GET or POST".to_owned())
 }
 
 fn token_place(text: &str) -> Result<TokenPlace, String> {

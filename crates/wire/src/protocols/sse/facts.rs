@@ -11,8 +11,7 @@ pub(super) const BODY: Flag = Flag::own_text(
     "the body of the request for the stream, in which {person.COLUMN} and {room} are each client's own; unless it is JSON, give its Content-Type with -H",
 );
 pub(super) const METHOD: Flag =
-    Flag::text("connect-method", "NAME", "the method of the request for the stream")
-        .or("GET; with a body, POST");
+    Flag::method("connect-method", "the method of the request for the stream").or("GET; with a body, POST");
 
 /// The HTML standard advises a comment every 15 seconds or so (§9.2.7).
 pub(super) const HEARTBEAT: Flag =

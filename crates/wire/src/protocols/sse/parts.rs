@@ -1,6 +1,6 @@
 //! The request, encoded once.
 
-use codec::http::request::{is_method, normalized_method};
+use codec::http::request::normalized_method;
 
 use super::facts::{BODY, METHOD};
 use crate::options::{BadOption, Options};
@@ -53,8 +53,7 @@ impl Parts {
         let body = settings.text(BODY.name).map(|text| body(options, text)).transpose()?;
         let method = settings.text(METHOD.name).map(normalized_method);
         let method = method.unwrap_or(if body.is_some() { "POST" } else { "GET" });
-        // The answer to a HEAD has no events.
-        if !is_method(method) || method == "HEAD" {
+        if !request::is_stream_method(method) {
             return Err(BadOption::of(&METHOD, "a method such as GET or POST"));
         }
         let is_of_body = |name: &str| OF_BODIES.iter().any(|field| name.eq_ignore_ascii_case(field));
