@@ -17,7 +17,7 @@ findings! {
         times: u64,
         /// The first of them.
         example: String,
-    } => "it ran out of what it needs, {error} {}: {example}", times.times();
+    } => "it lacked ports, files or memory ({error}, {}): {example}", times.times();
     /// The fleet went on without some of its agents.
     GeneratorLostAgents "generator.lost_agents" {
         /// Agents lost.
@@ -39,7 +39,7 @@ findings! {
     GeneratorCeiling "generator.ceiling" {
         /// Percent of the calibrated rate.
         used: Percent,
-    } => "it did {used} of what it can do here, by throng calibrate";
+    } => "it was at {used} of its ceiling here (throng calibrate)";
     /// Messages of an open loop waited because every connection had as many under way as it may have, and the
     /// rate needs more even if the server answers as fast as it does without a queue.
     GeneratorPool "generator.pool_small" {
@@ -227,12 +227,12 @@ findings! {
         lost: u64,
         /// Copies due.
         due: u64,
-    } => "it lost {} due to clients that were away", lost.part_of(&due, "copies");
+    } => "it lost {} for clients that were away", lost.part_of(&due, "copies");
     /// Pushes of the server broke a limit.
     ServerSaysLate "server.says_late" {
         /// The limit.
         limit: String,
-    } => "what it says by itself came later, or less often, than {limit}";
+    } => "its pushes came late, or too seldom, for {limit}";
     /// Answers differed from what was expected.
     ServerWrong "server.wrong" {
         /// Wrong answers.
@@ -255,8 +255,8 @@ findings! {
         differing: u64,
         /// Messages that were compared.
         of: u64,
-    } => "it said something else in {} than others had under the same number",
-         differing.part_of(&of, "messages");
+    } => "{} differed from what other clients got under the same number",
+         differing.part_of(&of, "pushes");
     /// The rate was not kept.
     ServerRate "server.rate" {
         /// Messages completed.
@@ -400,7 +400,7 @@ findings! {
         of: u64,
         /// `clients`, or `connections` where a client had several.
         what: String,
-    } => "the server was out of reach of {}: no way to it, nothing acknowledged, or not allowed (a firewall, a socket's permissions)",
+    } => "{} could not reach the server: no route, no acknowledgement, or not allowed (a firewall, a socket's permissions)",
          lost.part_of(&of, &what);
     /// A closed loop spent its time on the way there and back.
     NetworkFar "network.far" {
@@ -408,7 +408,7 @@ findings! {
         service: Ns,
         /// Round trip of a TCP connect.
         way: Ns,
-    } => "an answer takes {service}, and the way there and back {way}: more under way at once is more per second";
+    } => "an answer takes {service}, and the network's round trip {way}: send more at once for a higher rate";
 
     /// Everything had room to spare.
     Nothing "none.saturated" {

@@ -15,7 +15,7 @@ findings! {
     CutShort "caveat.cut_short" {
         /// The error, in its own words.
         error: String,
-    } => "cut short: {error}; the load was not whole after it, and what a lost worker measured in its last second is lost";
+    } => "cut short: {error}; the load was incomplete from then on, and a lost worker's last second is not in the metrics";
     /// The generator held back a step that broke a limit.
     LimitedByGenerator "caveat.limited_by_generator"
         => "limited by the generator: the server may hold more than this";
@@ -34,12 +34,12 @@ findings! {
         of: u64,
         /// Each of them and why.
         which: String,
-    } => "{} lost, and what was reported until then is in the metrics: {which}", lost.part_of(&of, "agents");
+    } => "{} lost; their reports until then are in the metrics: {which}", lost.part_of(&of, "agents");
     /// Agents' clocks differ by a good part of a delivery.
     Clocks "caveat.clocks" {
         /// By how much a delivery may be wrong.
         error: Ns,
-    } => "deliveries between agents are known to ± {error}: their clocks are no closer";
+    } => "deliveries between agents are uncertain by ± {error}, as their clocks are";
     /// Pushes state times in the future.
     PushClock "caveat.push_clock" {
         /// Pushes that do.
@@ -87,7 +87,7 @@ findings! {
         name: String,
         /// Its process.
         pid: String,
-    } => "what is seen of the server is {name} (pid {pid}): if it passes requests on, what answers them is not seen";
+    } => "the process seen is {name} (pid {pid}): if it is a proxy, the server behind it is not seen";
     /// Other programs used the generator's machine.
     Others "caveat.others" {
         /// CPU of other programs.
@@ -168,7 +168,7 @@ findings! {
     } => "the run had not ended when this was written{}", resume.behind("; ");
     /// The course of steps ended early, because the generator failed.
     EndedByGenerator "caveat.ended_by_generator"
-        => "ended by what the generator ran out of, not by the server";
+        => "ended by the generator's lack of ports, files or memory, not by the server";
     /// The course of steps ended early, at the generator's limit of open files.
     EndedByFiles "caveat.ended_by_files" {
         /// The most clients that it may have.
@@ -203,24 +203,23 @@ findings! {
     MemoryReconnected "caveat.memory_reconnected" {
         /// Connections that it had before.
         connections: u64,
-    } => "memory per client is unclear: the server has had up to {} before, and may be \
-          using memory again that it freed after these; restart it and measure again, or with more clients than that",
-         connections.of("connection");
+    } => "memory per client is unclear: the server has had up to {} before, and may be reusing their memory; \
+          restart it, or use more clients than that", connections.of("connection");
     /// The memory of a client is unknown: the server had as much before.
     MemoryReused "caveat.memory_reused" {
         /// Memory that it needed before.
         needed: Bytes,
-    } => "memory per client is unclear: the server has needed {needed} of memory before, which it did not come \
-          to again, and may be using memory again that it freed; restart it and measure again";
+    } => "memory per client is unclear: the server used up to {needed} before, more than now, and may be reusing \
+          what it freed; restart it and measure again";
     /// Nothing was sent to a client that was away.
     NobodyAway "caveat.nobody_away"
-        => "delivery across reconnects is unclear: nothing was sent while one was away; measure longer \
+        => "delivery across reconnects is unclear: no message was sent while a client was away; measure longer \
             (--duration), or let connections end sooner (--flap)";
     /// Nothing was sent to a client that was away, since no sender was connected.
     NobodyToSend "caveat.nobody_to_send" {
         /// Messages due meanwhile.
         messages: u64,
-    } => "delivery across reconnects is unclear: nothing was sent while one was away, and no sender was connected \
+    } => "delivery across reconnects is unclear: no message was sent while a client was away, and no sender was connected \
           for {}; use more --clients", messages.of("message");
     /// The target's own metrics could not be read.
     Scrape "caveat.scrape" {

@@ -49,14 +49,14 @@ findings! {
         what: String,
         /// Since the last message of each.
         after: Ns,
-    } => "{} closed, {after} after the last message of each", lost.part_of(&of, &what);
+    } => "{} {} closed {after} after the last message of each", lost.part_of(&of, &what), were(&lost);
     /// Joins of rooms that were refused or unanswered.
     Joins "loss.joins" {
         /// Joins that failed.
         failed: u64,
         /// All joins.
         of: u64,
-    } => "{} not let into the room", failed.part_of(&of, "visits");
+    } => "{} refused or unanswered", failed.part_of(&of, "visits");
     /// Presence notices that did not come.
     Notices "loss.notices" {
         /// Notices that are missing.
@@ -70,14 +70,14 @@ findings! {
         missing: u64,
         /// All due: the ones that came, and these.
         of: u64,
-    } => "{} never came, by their numbers", missing.part_of(&of, "pushes");
+    } => "{} never came, by the gaps in their numbers", missing.part_of(&of, "pushes");
     /// Pushes that said something else than others of the same number.
     PushesDiffer "loss.pushes_differ" {
         /// Pushes with another content than most receivers had.
         differing: u64,
         /// All that were compared.
         of: u64,
-    } => "{} said something else than others had under their number", differing.part_of(&of, "pushes");
+    } => "{} differed from what other clients got under the same number", differing.part_of(&of, "pushes");
     /// Clients that did not reconnect.
     NotBack "loss.not_back" {
         /// Clients that did not.
@@ -245,9 +245,9 @@ fn cut_short(broken_off: &Span<'_, u64>, unended: &Span<'_, u64>) -> String {
 /// A total loss names what the server lacks: beside a pass, it is no contradiction.
 fn never_resent(lost: &Span<'_, u64>, of: &Span<'_, u64>) -> String {
     if is_total(*lost.low, *of.high) {
-        return format!("no history: {} lost", lost.part_of(of, "copies due to absent clients"));
+        return format!("no history: {} lost", lost.part_of(of, "copies for absent clients"));
     }
-    format!("{} due to clients while they were away never came", lost.part_of(of, "copies"))
+    format!("{} for clients that were away never came", lost.part_of(of, "copies"))
 }
 
 /// `was` of one, `were` of several.

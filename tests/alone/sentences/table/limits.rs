@@ -54,7 +54,7 @@ fn generators() -> Vec<Situation> {
             .how_much(&[
                 "unclear at 50 clients: {number} of 50 clients could not connect (address_not_available)",
             ])
-            .breaks(&["{any}generator: it ran out of what it needs, address_not_available {any}"])
+            .breaks(&["{any}generator: it lacked ports, files or memory (address_not_available, {any}"])
             .trust(&["limited by the generator: the server may hold more than this"])
             .by(&["generator"])
             .exits(3)

@@ -93,7 +93,7 @@ fn scenarios() -> Vec<Situation> {
         situation("a server that others wrote", Host::Node("echo"), ECHO).how_much(HELD_50).by(ROOM),
         situation("nginx", Host::Nginx("location / { return 200 ok; }"), "http {http} -c 10 -R 200 -d 1")
             .how_much(&["10 clients, {number} requests/s"])
-            .trust(&["what is seen of the server is nginx (pid {number}): {any}"])
+            .trust(&["the process seen is nginx (pid {number}): {any}"])
             .by(ROOM),
     ]
 }
