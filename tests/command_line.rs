@@ -226,6 +226,16 @@ fn short_help_has_the_usual_flags() {
     );
 }
 
+#[test]
+fn help_has_eighty_columns_in_a_pipe() {
+    for verb in ["init", "record", "probe", "doctor", "runs"] {
+        let help = run(&mut throng([verb, "--help"]), RUN_MAX).stdout;
+        assert!(help.contains("--help"), "{verb}: {help}");
+        let wide = help.lines().filter(|line| line.chars().count() > 80);
+        assert_eq!(wide.collect::<Vec<_>>(), Vec::<&str>::new(), "{verb}");
+    }
+}
+
 /// Hidden verbs are those by which throng starts itself.
 #[test]
 fn completions_offer_what_is_typed() {

@@ -67,7 +67,7 @@ Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
 ";
 
 /// Columns of a terminal, and the margin of what is said of a flag.
-const COLUMNS: usize = 80;
+pub(crate) const COLUMNS: usize = 80;
 const INDENT: usize = 10;
 
 /// A flag's long name, and the line that `-h` has for it.
@@ -81,24 +81,24 @@ const OF_LOADS: [Row; 41] = [
     ("duration", "how long it lasts: 30s, 5m; 30 is seconds"),
     ("rate", "messages or requests per second (open model)"),
     ("concurrent", "messages under way at once (closed model)"),
-    ("sample-size", "messages in a step of a closed model (-n)"),
-    ("amount", "stop after this many requests (-n)"),
+    ("sample-size", "messages in a step of a closed model (also -n)"),
+    ("amount", "stop after this many requests (also -n)"),
     ("interval", "each client sends once in this time"),
     ("share", "share of the clients that drop, e.g. 50%"),
     ("restart-command", "restart the server by this instead"),
-    ("pipelining", "under way at once on each connection"),
+    ("pipelining", "messages or requests under way per connection"),
     ("search", "find how many clients are too many"),
     ("step-size", "add this many clients at each step"),
     ("total-steps", "end after this many steps"),
     ("limit-rtt", "end the steps above this round trip"),
     ("protocol", "raw, json, actioncable, phoenix, socketio, …"),
-    ("app", "your app's messages, as a file has them"),
+    ("app", "a file that describes your app (throng init)"),
     ("event", "the name of your app's message"),
     ("body", "the body of a message or request"),
     ("method", "GET, POST, …"),
     ("api", "ask as clients of openai, ollama, … do"),
     ("prompt", "the prompt that --api sends"),
-    ("end", "the mark of a whole answer, e.g. [DONE]"),
+    ("end", "the text that ends an answer, e.g. [DONE]"),
     ("payload-padding", "bytes of padding in a message"),
     ("users", "a CSV file with a row for each client"),
     ("room-size", "clients that share a room"),
@@ -110,7 +110,7 @@ const OF_LOADS: [Row; 41] = [
     ("connect-timeout", "time for a client to connect [default: 2s]"),
     ("wait-for", "wait this long for a server that starts"),
     ("limit", "exit code 3 unless this holds: 'p95<250ms'"),
-    ("strict", "exit code 4 if the result is not the server's"),
+    ("strict", "exit code 4 if throng's machine is the limit"),
     ("format", "text, json, csv, md, junit"),
     ("out", "write the results file into this directory"),
     ("name", "a name: runs of one name are a series"),
@@ -119,8 +119,8 @@ const OF_LOADS: [Row; 41] = [
 ];
 
 const OF_SERVE: [Row; 12] = [
-    ("listen", "where [default: 127.0.0.1:9000]"),
-    ("port", "the port alone"),
+    ("listen", "address and port [default: 127.0.0.1:9000]"),
+    ("port", "the port, at 127.0.0.1 or --host"),
     ("cert", "TLS: the certificate chain (PEM)"),
     ("key", "TLS: its private key (PEM)"),
     ("origin", "serve only this origin"),
@@ -151,9 +151,9 @@ pub(crate) fn brief(command: &Command, verb: &str) -> Option<String> {
     let verb = command.get_subcommands().find(|known| known.get_name() == verb)?;
     let rows = rows(verb)?;
     let name = verb.get_name();
-    let places: Vec<String> = verb.get_positionals().map(ToString::to_string).collect();
+    let places: String = verb.get_positionals().map(|place| format!(" {place}")).collect();
     let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("{about}\n\nUsage: throng {name} [OPTIONS] {}\n\n", places.join(" "));
+    let mut text = format!("{about}\n\nUsage: throng {name} [OPTIONS]{places}\n\n");
     let flags: Vec<(&Arg, &str)> = usual(verb, rows).collect();
     let width = flags.iter().map(|(flag, _)| spelled(flag).chars().count()).max().unwrap_or_default();
     for (flag, line) in &flags {
@@ -327,14 +327,10 @@ mod tests {
             if lines.0 > BRIEF_LINES_MAX || lines.1 > FULL_LINES_MAX {
                 wrong.push(format!("{verb}: {lines:?} lines"));
             }
+            let wide = short.lines().chain(long.lines()).filter(|line| line.chars().count() > COLUMNS);
+            wrong.extend(wide.map(|line| format!("{verb}: {line}")));
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        let command = Cli::command();
-        for (verb, ..) in &texts {
-            let text = [brief, whole].map(|of| of(&command, verb).unwrap_or_default()).concat();
-            let wide = text.lines().find(|line| line.chars().count() > COLUMNS);
-            assert_eq!(wide, None, "{verb}");
-        }
     }
 
     #[test]

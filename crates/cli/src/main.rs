@@ -73,7 +73,7 @@ static ALLOCATOR: net::reserve::Allocator = net::reserve::Allocator;
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
-#[command(name = "throng", version, override_help = help::OVERVIEW)]
+#[command(name = "throng", version, override_help = help::OVERVIEW, max_term_width = help::COLUMNS)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

@@ -13,8 +13,8 @@ use crate::{output, stderr};
 
 /// Write an app's file that runs as it is, with comments on what to change (throng docs app)
 ///
-/// The first eight are written in the words of throng's own server, so that `throng run app.toml` works at once; the
-/// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
+/// The first eight protocols of --from come with messages of throng's own server, so that `throng run app.toml`
+/// works at once; the others need a server of theirs. Put in your app's messages, then give your server's URL.
 ///
 /// Recordings: throng record URL writes the file from a session through a proxy, and --from session.har from
 /// what a browser recorded: the login, what is said before the load, and what is measured (throng docs
@@ -24,12 +24,19 @@ pub(crate) struct Init {
     /// File to write
     #[arg(value_name = "FILE", default_value = "app.toml")]
     file: PathBuf,
-    /// Protocol of your app's clients, or a HAR; two HARs of two users tell their values apart [default:
-    /// asks, on a terminal]
-    #[arg(long, value_name = "PROTOCOL|HAR", value_parser = From::parse)]
+    #[arg(long, value_name = "PROTOCOL|HAR", value_parser = From::parse, help = from_help())]
     from: Vec<From>,
     #[command(flatten)]
     check: recorded::CheckArgs,
+}
+
+/// The help of `--from`.
+fn from_help() -> String {
+    format!(
+        "Protocol of your app's clients: {}; or a HAR, of which two, of two users, tell their values apart [default: \
+         asks, on a terminal]",
+        Protocol::names()
+    )
 }
 
 /// The beginning of a file.
@@ -42,14 +49,10 @@ enum From {
 impl From {
     /// Reads a protocol's name, or the path of a HAR.
     fn parse(text: &str) -> Result<From, String> {
-        let names = || Protocol::value_variants().iter().filter_map(ValueEnum::to_possible_value);
         match Protocol::from_str(text, true) {
             Ok(protocol) => Ok(From::Example(protocol)),
             Err(_) if text.contains(['.', '/']) => Ok(From::Recording(text.into())),
-            Err(_) => {
-                let names: Vec<String> = names().map(|name| name.get_name().to_owned()).collect();
-                Err(format!("expected a HAR, such as session.har, or one of {}", names.join(", ")))
-            }
+            Err(_) => Err(format!("expected a HAR, such as session.har, or one of {}", Protocol::names())),
         }
     }
 }
@@ -113,6 +116,13 @@ const STEP: &str = r#"send = '{"type":"join","room":"{room}"}'"#;
 const STEP_OF_EVENTS: &str = r#"event = "join", send = '{"room":"{room}"}'"#;
 
 impl Protocol {
+    /// The names of all, with commas between them.
+    fn names() -> String {
+        let values = Protocol::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        names.join(", ")
+    }
+
     /// The example for it, in a file of this name.
     fn example_in(self, file: &str) -> String {
         let own = self.to_possible_value().expect("none is hidden");

@@ -68,11 +68,11 @@ pub(crate) struct Probe {
     /// A message that the server takes and that changes nothing; spaces are added to it
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    #[command(flatten)]
-    publish: PublishArgs,
     /// Format of the data sheet
     #[arg(short, long, value_enum, default_value_t = Form::Text)]
     format: Form,
+    #[command(flatten)]
+    publish: PublishArgs,
     #[command(flatten)]
     access: AccessArgs,
 }

@@ -55,7 +55,7 @@ pub(crate) struct Record {
     /// Open the browser
     #[arg(long)]
     open: bool,
-    /// Users whose sessions are told apart, each with an address: what differs between two becomes a column
+    /// Users to record, each at an address of its own; values that differ between them become columns of users.csv
     #[arg(long, alias = "users", value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=2))]
     sessions: u8,
     /// Folder for the files [default: this one]
