@@ -84,7 +84,7 @@ findings! {
         missing: u64,
         /// Clients that were disconnected.
         of: u64,
-    } => "{} {} not back", missing.part_of(&of, "clients"), were(&missing);
+    } => "{} failed to reconnect", missing.part_of(&of, "clients");
     /// Copies or answers that had not come when throng stopped waiting.
     StillToCome "loss.still_to_come" {
         /// Copies that had not come.
