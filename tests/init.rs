@@ -41,7 +41,7 @@ fn each_file_runs_against_throng_s_own_server() {
         let mut command = throng(["run", "app.toml", "--clients", "20", "--rate", "20", "--duration", "1s"]);
         let outcome =
             run(command.args(["--format", "json", "--no-store"]).current_dir(folder.path()), WITHIN);
-        assert_eq!(outcome.code, Some(0), "{protocol}: {outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         assert_eq!(
             (sum_of(&results, "sent"), sum_of(&results, "received")),
