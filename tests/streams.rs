@@ -93,6 +93,22 @@ fn planted_faults_are_found_exactly() {
 }
 
 #[test]
+fn long_answers_delay_no_question() {
+    let server = Server::start(&[]);
+    // Each takes twice as long as an answer without events is waited for.
+    let path = format!("{}/stream?events=40&gap=100ms", server.address);
+    for (scheme, flags) in
+        [("http", "-c 2"), ("http", "--http2 --streams 2 -c 1"), ("ws", "-c 2 --body tea?")]
+    {
+        let flags = format!("{flags} -n 4 --drain-timeout 2s --end [DONE]");
+        let results = stream(&format!("{scheme}://{path}"), &flags).json();
+        assert_eq!(counts(&results, ["sent", "received", "unended"]), [4, 2, 2], "{flags}: {results:#}");
+        assert_eq!(results["steps"][0]["first"]["count"], 4, "{flags}");
+        assert!(ms(&results, "first", "max_ms") < 1_000.0, "{flags}: {results:#}");
+    }
+}
+
+#[test]
 fn stalls_are_found_where_planted() {
     let server = Server::start(&[]);
     let url = format!("http://{}/stream?events=50&gap=20ms&stall=1s@25:4%10", server.address);

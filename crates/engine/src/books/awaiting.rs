@@ -122,10 +122,12 @@ impl Awaiting {
         }
     }
 
-    /// Gives up one message that was due before `before_ns`, and returns when it was due.
-    pub(crate) fn give_up(&mut self, before_ns: u64) -> Option<u64> {
-        // The first is the oldest; a younger one cannot be overdue if this is not.
-        let oldest_ns = self.iter().next().filter(|&due_ns| due_ns < before_ns)?;
+    /// Gives up the oldest message that was due before `before_ns` and whose answer is not coming, and returns
+    /// when it was due.
+    pub(crate) fn give_up(&mut self, before_ns: u64, is_coming: impl Fn(u64) -> bool) -> Option<u64> {
+        // They are in the order in which they were due: none behind the first in time is overdue.
+        let oldest_ns =
+            self.iter().take_while(|&due_ns| due_ns < before_ns).find(|&due_ns| !is_coming(due_ns))?;
         (self.remove(oldest_ns, 1) > 0).then_some(oldest_ns)
     }
 
@@ -161,8 +163,20 @@ mod tests {
         }
         assert_eq!(awaiting.iter().collect::<Vec<_>>(), [5, 7, 7, 9]);
         assert_eq!(awaiting.remove(7, 1), 1);
-        assert_eq!([8, 8, 8].map(|before_ns| awaiting.give_up(before_ns)), [Some(5), Some(7), None]);
+        let mut give_up = |before_ns| awaiting.give_up(before_ns, |_| false);
+        assert_eq!([8, 8, 8].map(&mut give_up), [Some(5), Some(7), None]);
         assert_eq!(awaiting.iter().collect::<Vec<_>>(), [9]);
+    }
+
+    #[test]
+    fn messages_with_coming_answers_stay_awaited() {
+        let mut awaiting = Awaiting::default();
+        for due_ns in [5, 7, 7, 9] {
+            awaiting.push(due_ns, 1);
+        }
+        let mut give_up = |before_ns| awaiting.give_up(before_ns, |due_ns| due_ns == 5);
+        assert_eq!([9, 9, 9].map(&mut give_up), [Some(7), Some(7), None]);
+        assert_eq!(awaiting.iter().collect::<Vec<_>>(), [5, 9]);
     }
 
     #[test]

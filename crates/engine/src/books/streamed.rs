@@ -79,6 +79,13 @@ impl Streams {
         own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.latest.is_some())
     }
 
+    /// Returns whether an answer is coming to a client's request that was due at `intended_ns`: its latest
+    /// event, or its head if there was none, came after `since_ns`.
+    pub(crate) fn is_coming(&self, client: u32, intended_ns: u64, since_ns: u64) -> bool {
+        let mut own = self.under_way.range((client, 0)..=(client, u32::MAX));
+        own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.progress_ns() > since_ns)
+    }
+
     /// The oldest answer under way of the first client that has one: client and request, and when it began.
     pub(crate) fn first(&self) -> Option<(u32, u32, u64)> {
         let (&(client, request), streamed) = self.under_way.first_key_value()?;
@@ -125,6 +132,11 @@ impl Gap {
 }
 
 impl Streamed {
+    /// Time of the latest event, or of the head if there was none.
+    fn progress_ns(&self) -> u64 {
+        self.latest.map_or(self.begun_ns, |latest| latest.read_ns)
+    }
+
     /// Books an event with these tokens; `reach` says how long ago the kernel received it.
     pub(crate) fn handle_event(&mut self, tokens: u32, reach: Reach, meter: &mut Meter, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(self.intended_ns);

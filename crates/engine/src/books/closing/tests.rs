@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use codec::Stamp;
 use load::{LocalRooms, RoomKind, Rooms, SayKind, StepOrder, Workload};
+use stats::Reach;
 use wire::people::Division;
 use wire::{Event, Role};
 
@@ -29,6 +30,30 @@ fn unanswered_messages_are_charged_once() {
 }
 
 #[test]
+fn answers_that_are_coming_are_not_given_up() {
+    let (mut ledger, mut records) = (ledger(Workload::Echo, 1, None), records(1));
+    ledger.streams = Streams::new(3);
+    // Of three, one has an event in time, one has none since its head, and one has not even that.
+    let stamps = [MS, 2 * MS, 3 * MS].map(|due_ns| {
+        let (_, stamp) = ledger.handle_sending(0, &mut records[0], due_ns, due_ns);
+        stamp
+    });
+    for stamp in &stamps[..2] {
+        ledger.streams.begin(0, *stamp, 0, 4 * MS);
+    }
+    let Ledger { streams, meter, .. } = &mut ledger;
+    let streamed = streams.get_mut(0, stamps[0].seq).expect("it has begun");
+    streamed.handle_event(1, Reach::default(), meter, 6 * MS);
+    let mut given_up = |overdue_ms: u64| {
+        ledger.give_up_overdue(0, &mut records[0], overdue_ms * MS, 9 * MS);
+        (ledger.freed.len(), records[0].awaiting.iter().map(|due_ns| due_ns / MS).collect::<Vec<_>>())
+    };
+    assert_eq!(given_up(3), (0, vec![1, 2, 3]), "both heads came since");
+    assert_eq!(given_up(5), (2, vec![1]));
+    assert_eq!(given_up(6), (3, vec![]), "its last event is too long ago");
+}
+
+#[test]
 fn messages_due_together_are_charged_by_kind() {
     let say = |share| SayKind { name: String::new(), room: 0, to_others: false, share };
     let kinds = vec![RoomKind { name: String::new(), division: Division::ONE, joined_by: None }];
@@ -42,7 +67,7 @@ fn messages_due_together_are_charged_by_kind() {
     assert!(of_kinds.iter().all(|&messages| messages > 0), "{of_kinds:?}");
     // Some are given up in the midst of the step, and the others charged at its end.
     for _ in 0..3 {
-        let since_ns = records[0].awaiting.give_up(2 * MS).expect("it is awaited");
+        let since_ns = records[0].awaiting.give_up(2 * MS, |_| false).expect("it is awaited");
         ledger.give_up(0, since_ns, 3 * MS);
     }
     close(&mut ledger, &mut records, |_, _| None, 5 * MS);

@@ -97,9 +97,14 @@ impl Ledger {
         (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)
     }
 
-    /// Gives up what a client has awaited since before `overdue_ns`.
+    /// Gives up what a client has awaited since before `overdue_ns`, except for answers that are coming in
+    /// pieces.
     pub(crate) fn give_up_overdue(&mut self, client: u32, record: &mut Record, overdue_ns: u64, now_ns: u64) {
-        while let Some(since_ns) = record.awaiting.give_up(overdue_ns) {
+        // The slot of an answer that is coming is taken: the next question would wait behind it, and its first
+        // event would be the later by the rest of this answer.
+        while let Some(since_ns) =
+            record.awaiting.give_up(overdue_ns, |due_ns| self.streams.is_coming(client, due_ns, overdue_ns))
+        {
             self.give_up(client, since_ns, now_ns);
         }
     }
