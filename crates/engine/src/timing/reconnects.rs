@@ -11,6 +11,10 @@ use wire::{Backoff, Reconnection};
 
 use crate::timing::backlog::Backlog;
 
+/// The shortest wait after a failed attempt, whatever the server asked for: HTML (§9.2.3) allows a back-off
+/// then. With `retry: 0` and a dead server, clients would otherwise connect as fast as the CPU can.
+const FAILED_WAIT_NS_MIN: u64 = 100_000_000;
+
 /// An action on a client that is to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReconnectAction {
@@ -96,7 +100,7 @@ impl Reconnects {
         }
         let wait_ns = match absent.reconnection {
             Reconnection::Usual => self.backoff.wait_ns(absent.tries, self.rng.f64()),
-            Reconnection::After { wait_ns } => wait_ns,
+            Reconnection::After { wait_ns } => wait_ns.max(FAILED_WAIT_NS_MIN),
             Reconnection::Never => return absent.tries = u32::MAX,
         };
         let due_ns = now_ns + wait_ns;
@@ -218,13 +222,27 @@ mod tests {
     #[test]
     fn servers_say_when_to_come_back() {
         let mut reconnects = reconnects(DialectId::Phoenix, None);
-        reconnects.handle_loss(7, Reconnection::After { wait_ns: 300 }, 0);
-        assert_eq!([reconnects.poll(299), reconnects.poll(300)], [None, Some(ReconnectAction::Connect(7))]);
-        reconnects.handle_failure(7, Reconnection::Usual, 1_000);
-        assert_eq!(reconnects.poll(1_300), Some(ReconnectAction::Connect(7)), "as it said before");
+        let [said_ns, failed_ns] = [300_000_000, 1_000_000_000];
+        reconnects.handle_loss(7, Reconnection::After { wait_ns: said_ns }, 0);
+        let connects = Some(ReconnectAction::Connect(7));
+        assert_eq!([said_ns - 1, said_ns].map(|now_ns| reconnects.poll(now_ns)), [None, connects]);
+        reconnects.handle_failure(7, Reconnection::Usual, failed_ns);
+        let again_ns = failed_ns + said_ns;
+        assert_eq!([again_ns - 1, again_ns].map(|now_ns| reconnects.poll(now_ns)), [None, connects]);
         reconnects.handle_failure(7, Reconnection::Never, 2_000);
         assert_eq!((reconnects.poll_timeout(), reconnects.has_tries(u32::MAX)), (None, false));
         assert!(reconnects.expects(7), "it is not back");
+    }
+
+    #[test]
+    fn failed_clients_of_impatient_servers_wait() {
+        let mut reconnects = reconnects(DialectId::Sse, None);
+        reconnects.handle_loss(7, Reconnection::After { wait_ns: 0 }, 0);
+        let connects = Some(ReconnectAction::Connect(7));
+        assert_eq!(reconnects.poll(0), connects);
+        reconnects.handle_failure(7, Reconnection::Usual, 10);
+        let again_ns = 10 + FAILED_WAIT_NS_MIN;
+        assert_eq!([again_ns - 1, again_ns].map(|now_ns| reconnects.poll(now_ns)), [None, connects]);
     }
 
     #[test]
