@@ -412,6 +412,7 @@ fn an_app_file_of_streams_has_no_messages() {
         ("[load]", "[echo]\nsend = \"{id}\"\n[load]", "usage.file", "app.toml:19:2"),
         ("order", "tokens = \"text\"\norder", "usage.file", "app.toml:17:10"),
         ("order", "model = \"m\"\norder", "usage.file", "api"),
+        ("[DONE]", "", "usage.file", "app.toml:16:7"),
         ("{person.prompt}", "{person.none}", "usage.file", "app.toml:15:8"),
         ("[people]", "protocol = \"sse\"\n[people]", "usage.file", "app.toml:2:1"),
     ] {
@@ -425,6 +426,8 @@ fn an_app_file_of_streams_has_no_messages() {
         ("echo ws://127.0.0.1:9 --app app.toml", "usage.app"),
         ("http http://127.0.0.1:9 --app app.toml", "usage.app"),
         ("stream http://127.0.0.1:9 --prompt hi", "usage.prompt"),
+        ("stream http://127.0.0.1:9 --end=", "usage.end.value_validation"),
+        ("stream http://127.0.0.1:9 --end event:", "usage.end.value_validation"),
     ] {
         with_app(&folder, words).assert_failed(2, key, &[]);
     }

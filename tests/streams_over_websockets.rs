@@ -103,6 +103,7 @@ fn other_ends_and_flags_are_refused() {
     for (flags, key) in [
         ("--body tea?", "usage.end"),
         ("--body tea? --end event:stop", "usage.end"),
+        ("--body tea? --end=", "usage.end.value_validation"),
         ("--end [DONE]", "usage.body"),
         ("--body tea? --end [DONE] --as sse", "usage.as"),
         ("--api openai", "usage.api"),

@@ -53,7 +53,7 @@ pub(super) fn streaming(source: &Source<'_>, file: &File) -> Result<Streaming, F
             model: text(model),
             prompt: text(prompt),
             form: named(source, form.as_ref(), streaming::form)?,
-            end: text(end),
+            end: named(source, end.as_ref(), streaming::end_mark)?,
             tokens: pointer(tokens)?,
             order: pointer(order)?,
             stall: stall.as_ref().map(|stall| *stall.get_ref()),

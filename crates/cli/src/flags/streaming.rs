@@ -32,7 +32,7 @@ pub(crate) struct StreamArgs {
     /// Form of the answers: sse, ndjson (lines) or text (an event for each read) [default: as Content-Type says]
     #[arg(long = "as", value_name = "FORM", value_parser = form)]
     pub(crate) form: Option<StreamForm>,
-    #[arg(long, value_name = "MARK", help = END)]
+    #[arg(long, value_name = "MARK", value_parser = end_mark, help = END)]
     pub(crate) end: Option<String>,
     /// A JSON pointer to the token in an event, or to a number of tokens, e.g. /choices/0/delta/content
     #[arg(long, value_name = "POINTER")]
@@ -49,6 +49,14 @@ pub(crate) struct StreamArgs {
 pub(crate) fn form(name: &str) -> Result<StreamForm, String> {
     let known = StreamForm::NAMES.map(|(name, _)| name).join(", ");
     StreamForm::named(name).ok_or_else(|| format!("expected one of {known}"))
+}
+
+/// Reads an end mark. An empty one, such as that of an unset variable, would leave every answer unmarked.
+pub(crate) fn end_mark(mark: &str) -> Result<String, String> {
+    match mark.strip_prefix("event:").unwrap_or(mark).trim().is_empty() {
+        true => Err("expected a mark that is not empty, such as [DONE], event:done or /done=true".to_owned()),
+        false => Ok(mark.to_owned()),
+    }
 }
 
 impl StreamArgs {
