@@ -26,12 +26,12 @@ fn servers() -> PathBuf {
 }
 
 fn broadcast(address: SocketAddr, load: &str) -> Command {
-    published("broadcast", address, load)
+    published("broadcast", address, "/events", load)
 }
 
-/// A verb whose messages are published.
-fn published(verb: &str, address: SocketAddr, load: &str) -> Command {
-    let mut command = throng([verb, &format!("http://{address}/events?room={{room}}"), "--protocol", "sse"]);
+/// A verb whose messages are published, with streams at this path.
+fn published(verb: &str, address: SocketAddr, path: &str, load: &str) -> Command {
+    let mut command = throng([verb, &format!("http://{address}{path}?room={{room}}"), "--protocol", "sse"]);
     command.args(["--publish-url", "/publish/{room}", "--format", "json", "--quiet", "--no-store"]);
     command.args(["--connect-timeout", "20s"]).args(load.split(' '));
     command
@@ -114,6 +114,20 @@ fn copies_are_counted_as_node_tells_them() {
     let Some((_node, address)) = node(&[]) else { return };
     assert_all(address, 1_000, 100);
     assert_eq!(told(address), 100 * 100);
+}
+
+#[test]
+fn doubled_and_swapped_events_are_counted() {
+    let Some((_node, address)) = node(&[]) else { return };
+    for (path, found) in [("/twice", [2_000, 2_000, 0]), ("/swapped", [2_000, 0, 1_000])] {
+        // A single sender, because messages of different senders have no order.
+        let load = "--clients 20 --room-size 20 --senders 5% --concurrent 1 --sample-size 100";
+        let outcome = run(&mut published("broadcast", address, path, load), WITHIN);
+        let results = outcome.json();
+        let counts = ["received", "duplicate", "reordered"].map(|name| sum_of(&results, name));
+        let last_receivers = results["steps"][0]["completion"]["count"].as_u64();
+        assert_eq!((counts, last_receivers), (found, Some(100)), "{path}: {outcome}");
+    }
 }
 
 /// Each client is a stream of HTTP/2; who publishes does so over HTTP/1.1.
@@ -223,7 +237,7 @@ fn assert_restart_loses_nothing(verb: &str, clients: u64, load: &str) {
     let log = log.to_str().unwrap();
     let Some((first, address)) = node(&[log]) else { return };
     let load = format!("--clients {clients} {load}");
-    let running = start_measuring(&mut published(verb, address, &load));
+    let running = start_measuring(&mut published(verb, address, "/events", &load));
     thread::sleep(Duration::from_secs(3));
     drop(first);
     // Some messages have no connection; and a publisher tries one in vain, also on a busy machine: if it met

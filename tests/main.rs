@@ -49,6 +49,7 @@ mod gate;
 mod histories;
 mod hostile;
 mod hostile_clients;
+mod hostile_streams;
 mod http;
 mod http2;
 mod init;

@@ -1,6 +1,8 @@
 // Event streams on Node's own http, and on its http2 where there is a second port: `node server.js PORT [LOG] [PORT2]`.
-// GET /events?room=NAME is a stream, POST /publish/NAME tells the room its body, and GET /told is how many events were written to streams. With LOG, a file, events are kept there, so that clients that name their
-// last event are told what they missed, also by the next process on the same file.
+// GET /events?room=NAME is a stream, POST /publish/NAME tells the room its body, and GET /told is how many events were
+// written to streams. At /twice each event comes twice, at /swapped each second one before the first. With LOG, a file,
+// events are kept there, so that clients that name their last event are told what they missed, also by the next process
+// on the same file.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -16,14 +18,33 @@ const tell = (stream, { id, data }) => {
   stream.write(`id: ${id}\ndata: ${data}\n\n`)
 }
 
-function open(request, response, room) {
+const tellTwice = (stream, event) => {
+  tell(stream, event)
+  tell(stream, event)
+}
+
+// Each second event before the one that came first.
+function swapping() {
+  let held
+  return (stream, event) => {
+    if (!held) return void (held = event)
+    tell(stream, event)
+    tell(stream, held)
+    held = undefined
+  }
+}
+
+// How streams of a path are told events.
+const tellings = { '/events': () => tell, '/twice': () => tellTwice, '/swapped': swapping }
+
+function open(request, response, room, telling) {
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' })
   // With an id from the start: a client that has heard nothing yet is told what it misses, too.
   response.write(`retry: 200\nid: ${last}\n\n`)
   const from = request.headers['last-event-id']
   if (from) kept.filter((event) => event.room === room && event.id > Number(from)).forEach((event) => tell(response, event))
-  if (!rooms.has(room)) rooms.set(room, new Set())
-  rooms.get(room).add(response)
+  if (!rooms.has(room)) rooms.set(room, new Map())
+  rooms.get(room).set(response, telling)
   response.on('close', () => rooms.get(room).delete(response))
 }
 
@@ -46,14 +67,15 @@ async function publish(request, response, room) {
     kept.push(event)
     appendFileSync(log, JSON.stringify(event) + '\n')
   }
-  for (const stream of rooms.get(room) ?? []) tell(stream, event)
+  for (const [stream, telling] of rooms.get(room) ?? []) telling(stream, event)
   response.writeHead(204).end()
 }
 
 function handle(request, response) {
   const url = new URL(request.url, 'http://localhost')
   if (request.method === 'POST') return publish(request, response, url.pathname.slice('/publish/'.length))
-  if (url.pathname === '/events') return open(request, response, url.searchParams.get('room'))
+  const telling = tellings[url.pathname]
+  if (telling) return open(request, response, url.searchParams.get('room'), telling())
   if (url.pathname === '/ticks') return tick(request, response)
   if (url.pathname === '/told') return response.end(String(told))
   if (url.pathname === '/over') return response.writeHead(204).end()
