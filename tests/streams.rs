@@ -164,28 +164,37 @@ fn a_throttled_generator_owns_its_stalls() {
 }
 
 /// Asserts that every fault that is planted in twenty of `answers` at once is found.
-fn assert_faults_are_found(answers: u64, events: u64, gap: &str) {
+fn assert_faults_are_found(answers: u64, events: u64, gap_ms: u64) {
     let server = Server::start(&[]);
     let (each, half, later) = (answers / 20, events / 2, events * 3 / 5);
+    // All are asked at once, and a busy machine may take three times as long for them.
+    let drain_ms = 3 * events * gap_ms + 6_000;
     let query = [
-        format!("events={events}&gap={gap}&break={half}:3%{each}&end=missing:4%{each}&swap={later}:6%{each}"),
         format!(
-            "&stall=2s@{later}:5%{each}&hang={later}:7%{each}&error={half}:8%{each}&end=doubled:9%{each}"
+            "events={events}&gap={gap_ms}ms&break={half}:3%{each}&end=missing:4%{each}&swap={later}:6%{each}"
+        ),
+        format!(
+            "&stall=3s@{later}:5%{each}&hang={later}:7%{each}&error={half}:8%{each}&end=doubled:9%{each}"
         ),
     ]
     .concat();
     let url = format!("http://{}/stream?{query}", server.address);
     let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
     command.args(["-c", &answers.to_string(), "-n", &answers.to_string()]);
-    let flags = "--end [DONE] --order /n --drain-timeout 20s --connect-timeout 30s";
+    let flags = format!("--end [DONE] --order /n --drain-timeout {drain_ms}ms --connect-timeout 30s");
     let outcome = run(command.args(flags.split_whitespace()), 4 * RUN_MAX);
     let results = outcome.json();
     let found = counts(&results, ["sent", "broken_off", "unmarked", "unended", "misordered", "after_end"]);
     assert_eq!(found, [answers, 20, 20, 20, 20, 20], "{outcome}");
     assert_eq!(errors_of(&results, "http_error_event"), 20, "{outcome}");
-    // A machine that is busy for as long makes more of them, or every gap so long that two seconds are no stall.
-    let are_all_long = results["steps"][0]["gap"]["p50_ms"].as_f64() > Some(200.0);
-    assert!(sum_of(&results, "stalls") >= 20 || are_all_long, "{outcome}");
+    let usual_ms = ms(&results, "gap", "p50_ms");
+    if usual_ms >= 250.0 {
+        skip("planted stalls", &format!("three seconds are none beside gaps of {usual_ms} ms"));
+    } else {
+        // A busy machine makes more of them, and reads the event before one late.
+        let [stalls, here] = counts(&results, ["stalls", "stalls_here"]);
+        assert!(stalls - here >= 20 && ms(&results, "gap", "max_ms") >= 2_900.0, "{outcome}");
+    }
     // What broke off or hung had come so far.
     let (whole, cut) = (answers - 40, 20 * (half + later));
     assert_eq!(counts(&results, ["events", "received"]), [whole * events + cut, whole], "{outcome}");
@@ -193,13 +202,13 @@ fn assert_faults_are_found(answers: u64, events: u64, gap: &str) {
 
 #[test]
 fn a_thousand_answers_are_accounted_for() {
-    assert_faults_are_found(1_000, 100, "40ms");
+    assert_faults_are_found(1_000, 100, 80);
 }
 
 #[test]
 #[ignore = "a test of the machine: make torture"]
 fn torture_two_thousand_answers_are_accounted_for() {
-    assert_faults_are_found(2_000, 200, "20ms");
+    assert_faults_are_found(2_000, 200, 100);
 }
 
 /// Node's own http and its http2, which plant the same and keep a journal.

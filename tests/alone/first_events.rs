@@ -5,13 +5,21 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use super::{OTHERS_PERCENT_MAX, others_percent};
-use crate::streams::{journal, node, stream};
+use crate::streams::{counts, journal, node, stream};
+use crate::support::requests::RUN_MAX;
+use crate::support::throng::{run, throng};
 use crate::support::{alone, skip, timed};
 
 /// Times from a request to its first event, in Node's journal.
 fn written_ms(server: SocketAddr) -> Vec<f64> {
     let journal = journal(server);
     journal["first_ms"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+/// Time to the first event above the journal's, at this percentile.
+fn late_ms(results: &Value, written_ms: &[f64], percent: usize) -> f64 {
+    let seen_ms = results["steps"][0]["first"][format!("p{percent}_ms")].as_f64().unwrap();
+    seen_ms - written_ms[(written_ms.len() - 1) * percent / 100]
 }
 
 #[test]
@@ -30,9 +38,34 @@ fn first_events_come_as_the_journal_says() {
             }
             let mut written_ms = written_ms(first).split_off(before);
             written_ms.sort_by(f64::total_cmp);
-            let p50_ms = results["steps"][0]["first"]["p50_ms"].as_f64().unwrap();
-            let late_ms = p50_ms - written_ms[(written_ms.len() - 1) / 2];
+            let late_ms = late_ms(&results, &written_ms, 50);
             assert!((-0.5..=1.0).contains(&late_ms), "{version} {late_ms}: {written_ms:?}\n{outcome}");
         });
     }
+}
+
+/// A hundred answers begin each second, and each takes twenty.
+#[test]
+#[ignore = "a test of the machine: cargo test --release"]
+fn torture_first_events_among_two_thousand_answers() {
+    if cfg!(debug_assertions) {
+        return skip("first events among 2,000 answers", "needs a release build");
+    }
+    let _alone = alone();
+    timed(|| {
+        let Some((_node, [address, _])) = node() else { return };
+        let url = format!("http://{address}/sse?events=200&gap=100&first=30");
+        let mut command = throng(["stream", &url, "--format", "json", "--no-preflight", "--no-store"]);
+        // A connection for each: Node closes one that was idle for five seconds.
+        command.args("-m POST -b {} -c 3000 -R 100 -d 30s --end [DONE]".split(' '));
+        let outcome = run(&mut command, 4 * RUN_MAX);
+        let results = outcome.json();
+        let mut written_ms = written_ms(address);
+        written_ms.sort_by(f64::total_cmp);
+        assert_eq!((written_ms.len(), counts(&results, ["received"])), (3_000, [3_000]), "{outcome}");
+        for percent in [50, 95] {
+            let late_ms = late_ms(&results, &written_ms, percent);
+            assert!((-0.5..=1.0).contains(&late_ms), "p{percent} {late_ms}: {outcome}");
+        }
+    });
 }

@@ -1,5 +1,5 @@
 // Streamed answers on Node's own http, and on its http2 where there is a second port: `node server.mjs PORT [PORT2]`. Every request gets
-// EVENTS events GAP_MS apart, at /sse as server-sent events and at /ndjson as lines, the first after ?first=MS. With ?faults, the n-th answer is as it should not be, by n % 10: 1 breaks off, 2 has no end mark, 3 has two,
+// EVENTS events GAP_MS apart, at /sse as server-sent events and at /ndjson as lines, the first after ?first=MS; ?events=N&gap=MS are others. With ?faults, the n-th answer is as it should not be, by n % 10: 1 breaks off, 2 has no end mark, 3 has two,
 // 4 stalls, 5 has two events in the wrong order, 6 never ends. GET /journal says how long after each request its first event was written,
 // in ms, what was planted, how often each body came, and each Authorization with its cookies. POST /login {"name":…} gives a user a key
 // and a cookie.
@@ -40,9 +40,10 @@ async function answer(request, response, form, query) {
   journal.users[user] = (journal.users[user] ?? 0) + 1
   journal.bodies[body] = (journal.bodies[body] ?? 0) + 1
   response.writeHead(200, { 'Content-Type': form.type })
-  await sleep(Number(query.get('first') ?? 0))
-  for (let event = 0; event < EVENTS; event++) {
-    if (event > 0) await sleep(fault === 'stalled' && event === AT ? STALL_MS : GAP_MS)
+  const [first, events, gap] = [['first', 0], ['events', EVENTS], ['gap', GAP_MS]].map(([name, usual]) => Number(query.get(name) ?? usual))
+  await sleep(first)
+  for (let event = 0; event < events; event++) {
+    if (event > 0) await sleep(fault === 'stalled' && event === AT ? STALL_MS : gap)
     if (fault === 'broken' && event === AT) return response.stream ? response.stream.close(constants.NGHTTP2_INTERNAL_ERROR) : response.destroy()
     if (fault === 'endless' && event === AT) return
     const n = fault === 'swapped' && (event === AT || event === AT + 1) ? 2 * AT + 1 - event : event
