@@ -64,6 +64,20 @@ fn each_form_is_read_event_by_event() {
 }
 
 #[test]
+fn bytes_are_those_of_whole_answers() {
+    let server = Server::start(&[]);
+    for (faults, received) in [("", 12), ("&break=25:0%2", 6)] {
+        let url = format!("http://{}/stream?events=50&gap=1ms&bytes=1000&as=ndjson{faults}", server.address);
+        let results = stream(&url, "-c 4 -n 12 --end /done=true").json();
+        let rates = &results["steps"][0]["rates"];
+        let [bytes, answers] = ["received_bytes_per_s", "received_per_s"].map(|name| rates[name].as_f64());
+        let answer_bytes = bytes.unwrap() / answers.unwrap();
+        assert!((50_000.0..60_000.0).contains(&answer_bytes), "{faults}: {results:#}");
+        assert_eq!(counts(&results, ["received"]), [received], "{faults}");
+    }
+}
+
+#[test]
 fn limits_are_about_streams() {
     let server = Server::start(&[]);
     let url = format!("http://{}/stream?events=10&gap=5ms&first=50ms", server.address);
@@ -74,6 +88,15 @@ fn limits_are_about_streams() {
     assert_eq!(kept.code, Some(0), "{kept}");
     let broken = stream(&url, "-c 2 -n 4 --limit first<20ms");
     assert_eq!(broken.code, Some(3), "{broken}");
+}
+
+#[test]
+fn questions_come_at_their_rate() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/stream?events=10&gap=5ms", server.address);
+    let outcome = stream(&url, "-c 20 -R 40 -d 2s --end [DONE] --order /n");
+    outcome.assert_held();
+    assert_eq!(counts(&outcome.json(), ["sent", "received", "events"]), [80, 80, 800], "{outcome}");
 }
 
 #[test]
