@@ -14,7 +14,7 @@ const WITHIN: Duration = Duration::from_secs(60);
 /// A probe takes at most 15 seconds, and a little more on a busy machine.
 const PROBE_MAX: Duration = Duration::from_secs(30);
 /// The most connections that a probe makes.
-const REQUESTS_MAX: usize = 12;
+const REQUESTS_MAX: usize = 14;
 
 /// A server's behaviour, the probe's report on it, and the beginnings of the commands that it proposes.
 type Case = (fn(&mut Peer), &'static [&'static str], &'static [&'static str]);
@@ -38,6 +38,12 @@ fn assert_works(outcome: &Outcome, verb: &str) {
     ran.assert_held();
 }
 
+/// Returns whether a place has this protocol.
+fn is_named(outcome: &Outcome, url: &str, name: &str) -> bool {
+    let line = outcome.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{url} ")));
+    line.is_some_and(|line| line.contains(name))
+}
+
 #[test]
 fn protocols_of_the_own_server_are_found() {
     let server = Server::start(&[]);
@@ -51,14 +57,16 @@ fn protocols_of_the_own_server_are_found() {
         ("/graphql", "GraphQL"),
     ] {
         let url = format!("ws://{}{path}", server.address);
-        let is_named = |outcome: &Outcome| {
-            let line = outcome.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{url} ")));
-            line.is_some_and(|line| line.contains(name))
-        };
-        assert!(is_named(&all), "{path}: {all}");
+        assert!(is_named(&all, &url, name), "{path}: {all}");
         let one = probe(&[&url]);
-        assert!(is_named(&one) && one.stdout.lines().count() < all.stdout.lines().count(), "{one}");
+        assert!(
+            is_named(&one, &url, name) && one.stdout.lines().count() < all.stdout.lines().count(),
+            "{one}"
+        );
         assert_works(&one, "echo");
+    }
+    for (path, name) in [("/events", "Server-Sent Events"), ("/v1/chat/completions", "in pieces")] {
+        assert!(is_named(&all, &format!("http://{}{path}", server.address), name), "{path}: {all}");
     }
     let plain = probe(&[&format!("ws://{}/ws", server.address)]);
     assert_works(&plain, "echo");
@@ -164,6 +172,7 @@ fn official_servers_are_known() {
         ("socketio-node", "Socket.IO (EIO 4)", "socketio"),
         ("ruby-actioncable", "Action Cable", "actioncable"),
         ("node-ws", "WebSocket", "plain"),
+        ("sse-node", "Server-Sent Events", "sse"),
     ] {
         match Target::start(name) {
             Ok(target) => {

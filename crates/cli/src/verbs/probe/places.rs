@@ -27,6 +27,8 @@ pub(super) struct Place {
     pub(super) may_be_plain: bool,
 }
 
+/// The usual paths of event streams, and of answers in pieces: the API that most servers of models speak.
+const STREAMS: [&str; 2] = ["/events", "/v1/chat/completions"];
 /// The usual paths of plain WebSockets.
 const PLAIN: [&str; 3] = ["/", "/ws", "/websocket"];
 /// The answer to Socket.IO's polling tells its version, and is there without a WebSocket.
@@ -50,6 +52,7 @@ pub(super) fn usual() -> Vec<Place> {
         place(format!("{}{INFO}", at(DialectId::Sockjs)), RequestKind::Get),
         place(at(DialectId::Graphql).to_owned(), RequestKind::Join(DialectId::Graphql)),
     ];
+    places.extend(STREAMS.map(Place::get));
     places.extend(PLAIN.map(Place::plain));
     places
 }
@@ -74,7 +77,9 @@ impl Place {
     pub(super) fn itself(path: &str) -> Place {
         let itself = Place::plain(path);
         let trimmed = itself.path.trim_end_matches('/');
-        let usual = usual().into_iter().find(|place| !trimmed.is_empty() && place.bare() == trimmed);
+        // A WebSocket may be where event streams usually are.
+        let is_it = |place: &Place| !trimmed.is_empty() && place.bare() == trimmed && !place.is_page();
+        let usual = usual().into_iter().find(is_it);
         match usual {
             Some(usual) => {
                 let query = match usual.path.ends_with(POLLING) {
@@ -111,7 +116,7 @@ impl Place {
         self.asked == RequestKind::Get
     }
 
-    /// Returns whether it is a plain request for the URL itself.
+    /// Returns whether it is a plain request for the URL itself, or for a stream.
     pub(super) fn is_page(&self) -> bool {
         self.is_get() && self.bare() == self.path
     }
@@ -181,6 +186,7 @@ mod tests {
             ("/socket/websocket?vsn=2.0.0", RequestKind::Join(DialectId::Phoenix)),
             ("/sockjs", RequestKind::Get),
             ("/graphql", RequestKind::Join(DialectId::Graphql)),
+            ("/events", RequestKind::Upgrade(DialectId::Raw)),
         ] {
             assert_eq!(Place::itself(path).asked, asked, "{path}");
         }

@@ -20,10 +20,9 @@ use crate::target::Target;
 use crate::verbs::probe::advice::Trial;
 use crate::verbs::probe::places::{self, Place, RequestKind};
 use crate::verbs::probe::reply::{self, Found, Reply};
-use crate::verbs::probe::service::Service;
 
 /// Connections that one look makes at most.
-const REQUESTS_MAX: usize = 12;
+const REQUESTS_MAX: usize = 14;
 /// Connections that are kept for the trial of what was found.
 const FOR_TRIAL: u32 = 1;
 /// Time for the first request, in which a server may have to wake up, and for each further one.
@@ -100,14 +99,17 @@ impl Prober {
         let mut found = Vec::from_iter(reply::found(&page, first, None));
         let itself = Place::itself(&self.target.path);
         // A URL that is an event stream is what the user means.
-        let is_stream = |found: &Found| matches!(found.service, Service::EventStream | Service::Answer(_));
-        if itself.base() != "/" && found.iter().any(is_stream) {
+        let is_stream = found.iter().any(Found::is_stream);
+        if itself.base() != "/" && is_stream {
             return Ok(found);
         }
         let usual = places::usual().into_iter().filter(|place| place.bare() != itself.bare());
         for place in iter::once(itself.clone()).chain(usual) {
             // A server that takes one path unseen may take any.
-            let is_known = place.is_plain() && found.iter().any(Found::is_plain);
+            let is_known = match place.is_page() {
+                true => is_stream,
+                false => place.is_plain() && found.iter().any(Found::is_plain),
+            };
             if is_known {
                 continue;
             }
@@ -120,7 +122,8 @@ impl Prober {
                 Err(_) if self.interrupts.count() > 0 => break,
                 asked => asked?,
             };
-            found.extend(reply::found(&place, &reply, first.status).map(|one| Found { origin, ..one }));
+            let of_reply = if place.is_page() { reply::stream } else { reply::found };
+            found.extend(of_reply(&place, &reply, first.status).map(|one| Found { origin, ..one }));
             // A URL with the path of a WebSocket leaves nothing to be looked for.
             if itself.base() != "/" && found.iter().any(|found| found.service.example().is_some()) {
                 break;

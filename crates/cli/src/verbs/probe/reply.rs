@@ -84,6 +84,11 @@ impl Found {
     pub(super) fn is_websocket(&self) -> bool {
         self.service.is_websocket()
     }
+
+    /// Returns whether it is a stream of events, or answers with one.
+    pub(super) fn is_stream(&self) -> bool {
+        matches!(self.service, Service::EventStream | Service::Answer(_))
+    }
 }
 
 /// The service at a place by its reply. `usual_status`: the status of a plain request to the URL, which says
@@ -106,6 +111,13 @@ pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> 
         origin: None,
         barrier,
     })
+}
+
+/// The stream at a place where one usually is. Another page of the server's is none, nor is a refusal that it has
+/// for a plain request to the URL, too.
+pub(super) fn stream(place: &Place, reply: &Reply, usual_status: Option<u16>) -> Option<Found> {
+    let is_own = reply.status != usual_status;
+    found(place, reply, usual_status).filter(|found| found.is_stream() && (found.is_good || is_own))
 }
 
 fn service(place: &Place, reply: &Reply) -> Option<Service> {

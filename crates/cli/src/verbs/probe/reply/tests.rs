@@ -93,6 +93,24 @@ fn streams_with_an_end_are_answers() {
 }
 
 #[test]
+fn usual_streams_differ_from_pages() {
+    let [events, json] = ["text/event-stream", "application/json"];
+    let openai = Service::Answer(Some("openai"));
+    for (path, status, media, usual_status, service) in [
+        ("/events", 200, events, 200, Some(Service::EventStream)),
+        ("/events", 200, "text/html", 200, None),
+        ("/events", 404, "text/html", 200, None),
+        ("/v1/chat/completions", 405, json, 404, Some(openai)),
+        ("/v1/chat/completions", 405, json, 405, None),
+        ("/v1/chat/completions", 401, json, 404, None),
+    ] {
+        let reply = reply(status, &format!("Content-Type: {media}\r\n"), "{}");
+        let found = stream(&Place::get(path), &reply, Some(usual_status));
+        assert_eq!(found.map(|found| found.service), service, "{path} {status} {media} {usual_status}");
+    }
+}
+
+#[test]
 fn greetings_outlive_a_timeout_of_the_usual_protocol() {
     for (kind, details) in [(error_kind::CONNECT_TIMEOUT, "it opens with hello"), (error_kind::CLOSED, "why")]
     {
