@@ -50,9 +50,6 @@ const FOREIGN: [Foreign; 9] = [
     Foreign { name: "--timeout", ours: &["--connect-timeout"] },
 ];
 
-/// Flags of wrk and wrk2 for what is printed anyway.
-const LATENCY: [&str; 2] = ["--latency", "-L"];
-
 /// The verb that a URL alone stands for, and the one that loads a server.
 const LOOK: &str = "probe";
 const LOAD: &str = "echo";
@@ -115,12 +112,10 @@ fn unknown(given: &str, error: &Error, verb: &Command, program: &Command, words:
         true => (flag(given), "no such flag of"),
         false => (given.to_owned(), "one argument too many for"),
     };
-    // Verbs that load a server all end in a report, unless they are told not to.
-    let reports = has(verb, "--no-report");
-    if reports && LATENCY.contains(&what.as_str()) {
-        return format!("{what}: {problem} {of}; latencies are always printed, leave it out ({all})");
+    if let Some(without) = without(verb, &what) {
+        return format!("{what}: {problem} {of}; {without} ({all})");
     }
-    let loads = verb.get_name() == LOOK || reports;
+    let loads = verb.get_name() == LOOK || reports(verb);
     let is_of_load = loads && program.find_subcommand(LOAD).is_some_and(|load| has(load, &what));
     let load = || is_of_load.then(|| format!("throng {LOAD}"));
     // clap's own is the flag whose name looks most like it. A flag of another verb is hardly mistyped.
@@ -137,6 +132,24 @@ fn unknown(given: &str, error: &Error, verb: &Command, program: &Command, words:
     match first.or(meant).or(similar).or_else(load) {
         Some(meant) => format!("{what}: {problem} {of}; {} ({all})", did_you_mean(&meant)),
         None => format!("{what}: {problem} {of}; {all}"),
+    }
+}
+
+/// Returns whether a verb loads a server: such verbs end in a report, unless they are told not to.
+fn reports(verb: &Command) -> bool {
+    has(verb, "--no-report")
+}
+
+/// The state of things without a flag that the verb does not have, where it is what the flag is for.
+fn without(verb: &Command, flag: &str) -> Option<&'static str> {
+    match flag {
+        // Of wrk and wrk2.
+        "--latency" | "-L" if reports(verb) => Some("latencies are always printed, leave it out"),
+        "--stream" if verb.get_name() == "serve" => Some("it answers at /stream anyway: throng docs streams"),
+        "--streams" if has(verb, "--http2") => {
+            Some("each client has a connection of its own; throng stream has several answers on one")
+        }
+        _ => None,
     }
 }
 
@@ -267,6 +280,8 @@ mod tests {
             ("throng http --vus 10", "--vus", "--connections"),
             ("throng http --iterations 10", "--iterations", "--amount"),
             ("throng http --latency", "--latency", "leave it out"),
+            ("throng serve --stream", "--stream", "/stream"),
+            ("throng idle --protocol sse --http2 --streams 9", "--streams", "throng stream"),
             ("throng -t2 -c10 http://h/", "-t", "throng http"),
             ("throng --verison", "--verison", "--version?"),
             ("throng probe --short ws://h/ --clients 5", "--clients", "throng echo?"),

@@ -35,7 +35,8 @@ const CONNECTIONS_MAX: u16 = 200;
 /// Looks first, as throng URL does, with at most 14 connections: at the URL itself, which may be an event
 /// stream, and at the places where Action Cable, Socket.IO, Phoenix, SockJS, GraphQL, plain WebSockets, event
 /// streams and OpenAI's API usually are. Then it measures, with very little load, what `throng docs probe`
-/// lists. Probes that could hurt are made only if you agree: it asks on a terminal, and needs --yes elsewhere.
+/// lists. Probes that could hurt are made only if you agree: it asks on a terminal, and needs --yes
+/// elsewhere.
 #[derive(Args)]
 #[command(
     mut_arg("publish_url", |flag| flag.help(

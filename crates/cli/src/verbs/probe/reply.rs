@@ -113,8 +113,8 @@ pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> 
     })
 }
 
-/// The stream at a place where one usually is. Another page of the server's is none, nor is a refusal that it has
-/// for a plain request to the URL, too.
+/// The stream at a place where one usually is. Another page of the server's is none, nor is a refusal that it
+/// has for a plain request to the URL, too.
 pub(super) fn stream(place: &Place, reply: &Reply, usual_status: Option<u16>) -> Option<Found> {
     let is_own = reply.status != usual_status;
     found(place, reply, usual_status).filter(|found| found.is_stream() && (found.is_good || is_own))
