@@ -16,7 +16,8 @@ fn init(folder: &Path, words: &[&str]) -> Outcome {
 }
 
 /// Files for servers that throng's own is none of.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
+    "mcp",
     "graphql-ws-legacy",
     "liveview",
     "pusher",
@@ -90,6 +91,34 @@ fn offered_comments_are_understood() {
     }
 }
 
+/// A line of a file without the sign of a comment, if it is a key or the head of a table.
+fn uncommented(line: &str) -> &str {
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    match line.strip_prefix("# ") {
+        Some(table) if table.starts_with('[') => table,
+        Some(key) if key.split_once(" = ").is_some_and(|(name, _)| is_name(name)) => key,
+        _ => line,
+    }
+}
+
+#[test]
+fn offered_comments_of_streams_are_understood() {
+    for protocol in ["sse", "stream", "mcp"] {
+        let folder = tempfile::tempdir().unwrap();
+        init(folder.path(), &["mine.toml", "--from", protocol]);
+        let file = folder.path().join("mine.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        let offered: Vec<&str> = text.lines().map(uncommented).collect();
+        assert!(text.lines().ne(offered.iter().copied()), "{protocol}: {text}");
+        fs::write(&file, offered.join("\n")).unwrap();
+        fs::write(folder.path().join("users.csv"), "name,password,prompt\nada,secret,hi\n").unwrap();
+        let mut command = throng(["run", "mine.toml", &format!("http://{}/", free_address()), "--no-store"]);
+        command.env("JWT_SECRET", "secret").env("API_AUTHORIZATION", "Bearer key");
+        let outcome = run(command.current_dir(folder.path()), WITHIN);
+        assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{protocol}: {outcome}");
+    }
+}
+
 #[test]
 fn files_for_other_servers_are_understood() {
     for protocol in OTHERS {
@@ -99,7 +128,9 @@ fn files_for_other_servers_are_understood() {
         assert!(written.code == Some(0) && !is_promised, "it is for another server: {written}");
         let text = fs::read_to_string(folder.path().join("mine.toml")).unwrap();
         assert!(text.contains("throng run mine.toml "), "{protocol}: it says how it is run: {text}");
-        let mut command = throng(["run", "mine.toml", &format!("ws://{}", free_address()), "--no-store"]);
+        let scheme = if protocol == "mcp" { "http" } else { "ws" };
+        let url = format!("{scheme}://{}", free_address());
+        let mut command = throng(["run", "mine.toml", &url, "--no-store"]);
         let outcome = run(command.env("PUSHER_SECRET", "secret").current_dir(folder.path()), WITHIN);
         assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{protocol}: {outcome}");
     }

@@ -49,30 +49,8 @@ fn answers_of_each_api_are_counted() {
     }
 }
 
-/// An app's file whose users begin a session as clients of the protocol do.
-const MCP: &str = r#"
-[[login]]
-post = "/mcp"
-headers = { Accept = "application/json, text/event-stream" }
-json = { jsonrpc = "2.0", id = 0, method = "initialize", params = { protocolVersion = "2025-06-18", capabilities = {}, clientInfo = { name = "throng", version = "1" } } }
-keep = { session = "header:Mcp-Session-Id" }
-
-[[login]]
-post = "/mcp"
-headers = { Accept = "application/json, text/event-stream", Mcp-Session-Id = "{session}" }
-json = { jsonrpc = "2.0", method = "notifications/initialized" }
-expect = 202
-
-[connect]
-path = "/mcp"
-headers = { Mcp-Session-Id = "{session}" }
-
-[stream]
-api = "mcp"
-
-[load]
-people = 4
-"#;
+/// The file that `throng init --from mcp` writes: each of its ten users begins a session.
+const MCP: &str = include_str!("../examples/apps/mcp.toml");
 
 #[test]
 fn sessions_of_mcp_begin_with_a_login() {
@@ -95,8 +73,8 @@ fn sessions_of_mcp_begin_with_a_login() {
     let failing = mcp("?fail");
     assert_eq!(errors_of(&failing.json(), "http_error_event"), ANSWERS, "{failing}");
     let journal = journal(address);
-    // Each of four connections begins one.
-    assert_eq!((journal["answered"]["mcp"].as_u64(), journal["sessions"].as_u64()), (Some(24), Some(12)));
+    // Each of ten connections begins one.
+    assert_eq!((journal["answered"]["mcp"].as_u64(), journal["sessions"].as_u64()), (Some(24), Some(30)));
     let without = stream(&format!("http://{address}/"), "--api mcp -c 1 -n 1");
     assert_eq!(errors_of(&without.json(), "http_4xx"), 1, "{without}");
 }

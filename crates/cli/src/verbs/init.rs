@@ -74,8 +74,10 @@ enum Protocol {
     Graphql,
     /// Server-sent events: EventSource
     Sse,
-    /// Streamed answers: language models, MCP
+    /// Streamed answers: language models
     Stream,
+    /// The Model Context Protocol, over streamable HTTP
+    Mcp,
     /// Subscriptions over graphql-ws, the older subprotocol
     GraphqlWsLegacy,
     /// Phoenix LiveView
@@ -128,11 +130,25 @@ impl Protocol {
         let own = self.to_possible_value().expect("none is hidden");
         let example = self.example().replacen(&format!("{}.toml", own.get_name()), file, 1);
         // It says already what is said before the load, or only receives.
-        if example.contains("\nopen = ") || matches!(self, Self::Sse | Self::Stream) {
+        if example.contains("\nopen = ") || matches!(self, Self::Sse | Self::Stream | Self::Mcp) {
             return example;
         }
         let step = if example.contains("\nevent = ") { STEP_OF_EVENTS } else { STEP };
         example.replacen("\n\n", &format!("\n{}\n\n", OPENING.replace("STEP", step)), 1)
+    }
+
+    /// Parts of most apps that the example lacks, as comments.
+    fn besides(self) -> String {
+        match self {
+            // Users of streams have neither rooms nor messages; what else there is is in the example.
+            Self::Stream | Self::Mcp => String::new(),
+            // Its example has the request already, which opens no WebSocket.
+            Self::Sse => {
+                let parts = BESIDES.split("\n\n").filter(|part| !part.starts_with("# [connect]"));
+                parts.collect::<Vec<_>>().join("\n\n").replace("the WebSocket opens", "the stream opens")
+            }
+            _ => BESIDES.to_owned(),
+        }
     }
 
     fn example(self) -> &'static str {
@@ -145,6 +161,7 @@ impl Protocol {
             Self::Graphql => include_str!("../../apps/graphql.toml"),
             Self::Sse => include_str!("../../apps/sse.toml"),
             Self::Stream => include_str!("../../apps/stream.toml"),
+            Self::Mcp => include_str!("../../apps/mcp.toml"),
             Self::GraphqlWsLegacy => include_str!("../../apps/graphql-ws-legacy.toml"),
             Self::Liveview => include_str!("../../apps/liveview.toml"),
             Self::Pusher => include_str!("../../apps/pusher.toml"),
@@ -173,7 +190,7 @@ impl Protocol {
             Self::Phoenix | Self::Liveview => "phoenix",
             Self::Socketio => "socketio",
             Self::Graphql | Self::GraphqlWsLegacy => "graphql",
-            Self::Stream => "streams",
+            Self::Sse | Self::Stream | Self::Mcp => "streams",
             Self::Pusher => "laravel",
             Self::Signalr | Self::SignalrMsgpack => "signalr",
             Self::Stomp => "stomp",
@@ -182,7 +199,7 @@ impl Protocol {
             Self::Jsonrpc | Self::Ocpp => "jsonrpc",
             Self::Game | Self::Ticker => "games",
             // Servers of any framework speak these.
-            Self::Plain | Self::Sockjs | Self::Sse => "app",
+            Self::Plain | Self::Sockjs => "app",
         }
     }
 
@@ -197,6 +214,7 @@ impl Protocol {
             Self::Graphql | Self::GraphqlWsLegacy => "ws://127.0.0.1:4000/graphql",
             Self::Sse => "http://127.0.0.1:3000/events",
             Self::Stream => "http://127.0.0.1:8000/v1/chat/completions",
+            Self::Mcp => "http://127.0.0.1:8000/mcp",
             Self::Liveview => "ws://127.0.0.1:4000",
             Self::Pusher => "ws://127.0.0.1:8080/app/app-key?protocol=7",
             Self::Signalr | Self::SignalrMsgpack => "ws://127.0.0.1:5000/chat",
@@ -231,11 +249,9 @@ impl Init {
             let words = ["throng", "run", &name].into_iter().chain(url.iter().copied());
             results::command_line(&words.map(str::to_owned).collect::<Vec<_>>())
         };
-        let example = protocol.example_in(&name);
-        // Its comments are its own: users of streams have neither rooms nor messages.
-        let besides =
-            if matches!(protocol, Protocol::Stream) { String::new() } else { format!("\n{BESIDES}") };
-        new_file::create(&self.file)?.write(example + &besides)?;
+        let parts = [protocol.example_in(&name), protocol.besides()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        new_file::create(&self.file)?.write(parts.join("\n"))?;
         let at_once = if protocol.is_served() {
             format!("It runs as it is, against throng's own server:\n\n  {}\n\n", command(&[]))
         } else {
