@@ -48,9 +48,11 @@ type Case = (&'static str, &'static [u8], &'static [[&'static str; 3]]);
 
 /// Cases with an event type and a last event ID.
 #[rustfmt::skip]
-const EVENTS: [Case; 9] = [
+const EVENTS: [Case; 11] = [
     ("format-field-event", b"event:test\ndata:x\n\ndata:x\n\n", &[["test", "x", ""], ["", "x", ""]]),
     ("format-field-event-empty", b"event: \ndata:data\n\n", &[["", "data", ""]]),
+    ("format-field-id", "id: \u{2026}\nretry: 200\ndata: hello\n\n".as_bytes(), &[["", "hello", "\u{2026}"]]),
+    ("format-field-id-2", "id: \u{2026}\nretry: 200\ndata: hello\n\ndata: 2\n\n".as_bytes(), &[["", "hello", "\u{2026}"], ["", "2", "\u{2026}"]]),
     ("format-field-id-3 persists", b"id: 1\ndata: 1\n\ndata: 2\n\n", &[["", "1", "1"], ["", "2", "1"]]),
     ("format-field-id-3 changes", b"id: 1\ndata: 1\n\nid: 2\ndata:2\n\ndata:3\n\n", &[["", "1", "1"], ["", "2", "2"], ["", "3", "2"]]),
     ("format-field-id-3 resets", b"id: 1\ndata: 1\n\nid:\ndata:2\n\ndata:3\n\n", &[["", "1", "1"], ["", "2", ""], ["", "3", ""]]),
@@ -77,10 +79,18 @@ fn streams_mean_the_same_in_any_portions() {
 
 #[test]
 fn trailing_bytes_change_no_event() {
-    for (name, stream, data) in DATA.into_iter().filter(|(_, stream, _)| stream.ends_with(b"\n\n")) {
+    let ends_blank =
+        |stream: &[u8]| [&b"\n\n"[..], b"\r\r", b"\n\r", b"\n\r\n"].iter().any(|end| stream.ends_with(end));
+    let of_data = DATA.map(|(name, stream, _)| (name, stream));
+    let of_events = EVENTS.map(|(name, stream, _)| (name, stream));
+    let all = of_data.into_iter().chain(of_events).filter(|(_, stream)| ends_blank(stream));
+    for (name, stream) in all {
+        let (expected, _) = read(stream, stream.len());
         for trail in [&b"data: half"[..], b"id: 9\ndata: 1\n", b"event", b":", b"\r", b"retry: 5"] {
-            let (events, _) = read(&[stream, trail].concat(), stream.len() + trail.len());
-            assert_eq!(events.iter().map(|[_, data, _]| data).collect::<Vec<_>>(), data, "{name} {trail:?}");
+            let trailed = [stream, trail].concat();
+            for step in 1..=trailed.len() {
+                assert_eq!(read(&trailed, step).0, expected, "{name} {trail:?} {step}");
+            }
         }
     }
 }
