@@ -238,13 +238,18 @@ def completion(bench: Bench, repeats: int) -> str:
     )
 
 
-def first_events(bench: Bench) -> str:
-    """How long first events took by each tool's own account, of a server that writes them at once, and how many it read."""
-    told = []
+def first_events(bench: Bench) -> tuple[str, bool]:
+    """How long first events took by each tool's own account, of a server that writes them at once, and how many it
+    read; and whether all tools read as many in each of their runs."""
+    told, read = [], set()
     for tool in tools.STREAM_TOOLS:
-        for _, run in bench.runs.get(Pair(tools.THRONG_SERVE, tool), [])[-1:]:
+        runs = [large for _, large in bench.runs.get(Pair(tools.THRONG_SERVE, tool), [])]
+        read.update(run.units for run in runs)
+        for run in runs[-1:]:
             told.append(f"{tool.name} {tools.first_event_ms(tool, run.output):.2f} ms (p50), {run.units:,.0f} events read")
-    return f"First events, which throng serve writes at once: {'; '.join(told)}."
+    are_equal = len(read) <= 1
+    differing = "" if are_equal else f" Events read differ: {', '.join(f'{units:,.0f}' for units in sorted(read))}."
+    return f"First events, which throng serve writes at once: {'; '.join(told)}.{differing}", are_equal
 
 
 def build(*package: str) -> str:
@@ -312,12 +317,14 @@ def main() -> int:
     tools.EVENTS_FILE.unlink(missing_ok=True)
     print(f"{machine()}. Clients measured against {servers}; median of {args.repeats} (lowest–highest).\n")
     print(bench.table(chosen))
+    are_equal = True
     if any(pair.tool in tools.STREAM_TOOLS for pair in bench.runs):
-        print(f"\n{first_events(bench)}")
+        told, are_equal = first_events(bench)
+        print(f"\n{told}")
     if not args.only:
         print(f"\n{loop_lag(bench, yardstick, args.repeats)}")
         print(f"\n{completion(bench, args.repeats)}")
-    return 1 if bench.failures else 0
+    return 1 if bench.failures or not are_equal else 0
 
 
 if __name__ == "__main__":
