@@ -320,6 +320,37 @@ fn pushes_on_streams_are_counted_by_number() {
     assert_eq!(outcome.code, Some(3), "{outcome}");
 }
 
+/// An app's file whose users listen in rooms of five.
+const ROOMS: &str = r#"
+protocol = "sse"
+
+[connect]
+path = "/events?room={room}"
+
+[room.a]
+size = 5
+
+[publish]
+post = "/publish/{room}"
+body = '{"text":"{id}"}'
+
+[load]
+people = 20
+"#;
+
+#[test]
+fn rooms_of_a_file_are_paths_of_streams() {
+    let Some((_node, address)) = node(&[]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rooms.toml"), ROOMS).unwrap();
+    let mut command = throng(["run", "rooms.toml", &format!("http://{address}")]);
+    command.args("--concurrent 8 --sample-size 50 --format json --no-store".split(' '));
+    let outcome = run(command.current_dir(folder.path()), WITHIN);
+    outcome.assert_held();
+    assert_eq!(counts(&outcome.json()), [50, 250, 250, 0, 0, 0, 0], "{outcome}");
+    assert_eq!(told(address), 250);
+}
+
 #[test]
 fn clients_that_only_receive_say_nothing() {
     let server = Server::start(&[]);
