@@ -115,19 +115,42 @@ fn planted_faults_are_found_exactly() {
     assert_eq!(counts(&doubled, ["after_end", "received", "unmarked"]), [50, 100, 0]);
 }
 
+/// Schemes and flags for two questions at once.
+const PAIRS: [(&str, &str); 3] =
+    [("http", "-c 2"), ("http", "--http2 --streams 2 -c 1"), ("ws", "-c 2 --body tea?")];
+
+/// Results of answers that are each twice as long as an answer without events is waited for.
+fn long_answers(server: &Server, scheme: &str, flags: &str) -> Value {
+    let url = format!("{scheme}://{}/stream?events=40&gap=100ms", server.address);
+    stream(&url, &format!("{flags} --drain-timeout 2s --end [DONE]")).json()
+}
+
 #[test]
 fn long_answers_delay_no_question() {
     let server = Server::start(&[]);
-    // Each takes twice as long as an answer without events is waited for.
-    let path = format!("{}/stream?events=40&gap=100ms", server.address);
-    for (scheme, flags) in
-        [("http", "-c 2"), ("http", "--http2 --streams 2 -c 1"), ("ws", "-c 2 --body tea?")]
-    {
-        let flags = format!("{flags} -n 4 --drain-timeout 2s --end [DONE]");
-        let results = stream(&format!("{scheme}://{path}"), &flags).json();
-        assert_eq!(counts(&results, ["sent", "received", "unended"]), [4, 2, 2], "{flags}: {results:#}");
-        assert_eq!(results["steps"][0]["first"]["count"], 4, "{flags}");
-        assert!(ms(&results, "first", "max_ms") < 1_000.0, "{flags}: {results:#}");
+    for (scheme, pair) in PAIRS {
+        let results = long_answers(&server, scheme, &format!("{pair} -n 4"));
+        assert_eq!(
+            counts(&results, ["sent", "received", "unended"]),
+            [4, 2, 2],
+            "{scheme} {pair}: {results:#}"
+        );
+        assert_eq!(results["steps"][0]["first"]["count"], 4, "{scheme} {pair}");
+        assert!(ms(&results, "first", "max_ms") < 1_000.0, "{scheme} {pair}: {results:#}");
+    }
+}
+
+#[test]
+fn answers_of_a_warmup_delay_no_question() {
+    let server = Server::start(&[]);
+    for (scheme, pair) in PAIRS {
+        let results = long_answers(&server, scheme, &format!("{pair} -n 2 --warmup 100ms"));
+        assert_eq!(
+            counts(&results, ["sent", "received", "unended"]),
+            [2, 0, 2],
+            "{scheme} {pair}: {results:#}"
+        );
+        assert!(ms(&results, "first", "max_ms") < 1_000.0, "{scheme} {pair}: {results:#}");
     }
 }
 

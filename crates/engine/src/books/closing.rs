@@ -35,6 +35,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     count_unanswered(ledger, clients, now_ns);
     name_deaf(ledger, clients, now_ns);
     let unanswered = charge_unanswered(ledger, clients, due_ns, now_ns);
+    note_busy(ledger, clients);
     // Behind what is charged: an answer whose first event came is in the account by that.
     count_unended(ledger, clients, now_ns);
     let sent = ledger.step.sent.iter().map(|sent| sent.times).collect();
@@ -73,6 +74,18 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
             let since_ns = lost_ns.min(storm_ns);
             ledger.meter.figures.recovery.record_ns(now_ns.saturating_sub(since_ns));
             ledger.meter.counts.not_back += 1;
+        }
+    }
+}
+
+/// Notes the clients with a question that has no whole answer.
+fn note_busy<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]) {
+    if !ledger.streams.is_on() {
+        return;
+    }
+    for (index, client) in (0..).zip(clients) {
+        if client.as_mut().echoes.missing().next().is_some() {
+            ledger.streams.note_busy(index);
         }
     }
 }

@@ -120,17 +120,27 @@ impl Clients {
     }
 
     /// Says goodbye to the clients that a step does without, and drops clients whose goodbye was never
-    /// answered.
+    /// answered, and those whose connections are busy.
     fn dismiss(&mut self, share: u32, now_ns: u64) {
+        // A question of this step would wait for the rest of an answer to one of the last: they connect anew.
+        for index in self.ledger.streams.take_busy() {
+            self.say_goodbye(index, now_ns);
+        }
         for client in self.all.iter_mut().filter(|client| client.record.state == State::Closing) {
             client.vacate();
         }
-        for (index, client) in self.all.iter_mut().enumerate().skip(share as usize) {
-            if client.record.state == State::Usable {
-                self.ledger.handle_unusable(index as u32, &client.record, now_ns);
-            }
-            client.close(index as u32, &mut self.shared, &mut self.ledger.meter);
+        for index in share..self.count() {
+            self.say_goodbye(index, now_ns);
         }
+    }
+
+    /// Has a client say goodbye before the load of a step.
+    fn say_goodbye(&mut self, index: u32, now_ns: u64) {
+        let client = &mut self.all[index as usize];
+        if client.record.state == State::Usable {
+            self.ledger.handle_unusable(index, &client.record, now_ns);
+        }
+        client.close(index, &mut self.shared, &mut self.ledger.meter);
     }
 
     /// Clients to which broadcasts are due in a load that begins now.

@@ -105,6 +105,7 @@ fn answers_of_an_earlier_connection_broke_off() {
     (records[0].since_ns, records[1].since_ns, records[2].state) = (2 * MS, 3 * MS, State::Vacant);
     close(&mut ledger, &mut records, |_, _| None, 5 * MS);
     assert_eq!((ledger.meter.counts.unended, ledger.meter.counts.broken_off), (1, 2));
+    assert_eq!(ledger.streams.take_busy(), [0, 1, 2], "none has its answer");
 }
 
 #[test]
