@@ -128,8 +128,11 @@ fn serve_on(
     });
 }
 
-/// A server with TLS for `localhost`, and the text of its certificate.
-fn secure_server(answer: impl Fn(u16) -> String + Send + 'static) -> (u16, String) {
+/// A connection with TLS, as its server has it.
+type Secured = StreamOwned<ServerConnection, TcpStream>;
+
+/// A server with TLS for `localhost`, which gets its own port, and the text of its certificate.
+fn secure_server(serve: impl Fn(u16, &mut Secured) -> io::Result<()> + Send + 'static) -> (u16, String) {
     let signed = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(signed.signing_key.serialize_der().into());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -144,7 +147,7 @@ fn secure_server(answer: impl Fn(u16) -> String + Send + 'static) -> (u16, Strin
             let mut stream = StreamOwned::new(session, stream.unwrap());
             // Clients that do not trust it go before they ask.
             if stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {
-                stream.write_all(answer(port).as_bytes()).unwrap();
+                serve(port, &mut stream).unwrap();
                 stream.conn.send_close_notify();
                 let _ = stream.flush();
             }
@@ -276,18 +279,21 @@ fn empty_bodies_need_no_coding() {
     proxy.end();
 }
 
+fn trusting(authorities: String) -> TlsOptions {
+    TlsOptions { authorities: Some(authorities), ..TlsOptions::default() }
+}
+
 #[test]
 fn servers_with_tls_are_judged() {
-    let (port, pem) = secure_server(|port| {
-        format!(
+    let (port, pem) = secure_server(|port, stream| {
+        write!(
+            stream,
             "HTTP/1.1 302 Found\r\nLocation: https://localhost:{port}/in\r\nContent-Length: 0\r\n\
              Set-Cookie: s=1; Secure; SameSite=None\r\nConnection: close\r\n\r\n"
         )
     });
     let url = format!("https://localhost:{port}");
-    let (_, foreign) = secure_server(|_| String::new());
-    let trusting =
-        |authorities: String| TlsOptions { authorities: Some(authorities), ..TlsOptions::default() };
+    let (_, foreign) = secure_server(|_, _| Ok(()));
     let proxy = Proxy::start_with(&url, &trusting(pem));
     let got = proxy.get("/login").to_lowercase();
     for line in [
@@ -359,17 +365,15 @@ fn upgrade(proxy: &Proxy) -> String {
 }
 
 /// Says "Hello", hears one frame, and goes without a word.
-fn greeting() -> SocketAddr {
-    server(|head, stream| {
-        assert!(!head.to_lowercase().contains("permessage-deflate"), "{head}");
-        stream.write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x05Hello")?;
-        stream.read_exact(&mut [0; 11])
-    })
+fn greet(stream: &mut (impl Read + Write)) -> io::Result<()> {
+    stream.write_all(
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x05Hello",
+    )?;
+    stream.read_exact(&mut [0; 11])
 }
 
-#[test]
-fn lost_sockets_are_told_and_ended() {
-    let proxy = Proxy::start(greeting());
+/// Asserts that "Hello" passes to the client and to the server, and that the end without a word is told.
+fn assert_hello_passes(proxy: Proxy, origin: &str) {
     let mut stream = proxy.connect();
     stream.write_all(upgrade(&proxy).as_bytes()).unwrap();
     let mut got = Vec::new();
@@ -383,10 +387,26 @@ fn lost_sockets_are_told_and_ended() {
     assert_eq!(stream.read(&mut byte).unwrap_or(0), 0);
     proxy.assert_trouble(|trouble| *trouble == Trouble::SocketLost);
     let entry = proxy.end().remove(0);
-    assert!(entry.request.url.starts_with("ws://127.0.0.1:"), "{}", entry.request.url);
+    assert_eq!(entry.request.url, format!("{origin}/ws"));
     let said: Vec<_> =
         entry.messages.unwrap().into_iter().map(|frame| (frame.direction, frame.data)).collect();
     assert_eq!(said, [(Direction::Receive, "Hello".into()), (Direction::Send, "Hello".into())]);
+}
+
+#[test]
+fn lost_sockets_are_told_and_ended() {
+    let address = server(|head, stream| {
+        assert!(!head.to_lowercase().contains("permessage-deflate"), "{head}");
+        greet(stream)
+    });
+    assert_hello_passes(Proxy::start(address), &format!("ws://{address}"));
+}
+
+#[test]
+fn sockets_pass_over_tls() {
+    let (port, pem) = secure_server(|_, stream| greet(stream));
+    let origin = format!("wss://localhost:{port}");
+    assert_hello_passes(Proxy::start_with(&origin, &trusting(pem)), &origin);
 }
 
 #[test]
