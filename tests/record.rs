@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::browser::opened_by;
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, finish, run, throng};
 use crate::support::{REACTS_WITHIN, wait_until};
@@ -76,6 +77,26 @@ fn session_without_requests_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = record(&folder, &["http://127.0.0.1:1"], |_| {});
     assert_eq!((outcome.code, names(&folder).len()), (Some(130), 0), "{outcome}");
+}
+
+#[test]
+fn browser_opens_each_users_address() {
+    let (folder, desktop) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = opened_by(desktop.path(), "#!/bin/sh\necho \"$@\" >>\"$0.given\"\n");
+    let opened = || {
+        let given = fs::read_to_string(desktop.path().join("xdg-open.given")).unwrap_or_default();
+        let mut opened: Vec<String> = given.lines().map(str::to_owned).collect();
+        opened.sort_unstable();
+        opened
+    };
+    let mut command = throng(["record", "http://127.0.0.1:1/chat", "--open", "--sessions", "2"]);
+    let process = Process::start(command.env("PATH", path).current_dir(&folder));
+    assert!(wait_until(WITHIN, || opened().len() == 2), "{:?} {}", opened(), process.said());
+    process.signal(Signal::INT);
+    let outcome = finish(process, WITHIN);
+    let printed: Vec<&str> =
+        outcome.stdout.split_whitespace().filter(|word| word.ends_with("/chat")).collect();
+    assert_eq!(opened(), printed, "{outcome}");
 }
 
 #[test]

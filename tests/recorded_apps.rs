@@ -54,9 +54,22 @@ impl Recorded {
 
     /// Has them use it through `throng record`, which writes the files.
     fn by_proxy(case: &'static Case) -> Option<Recorded> {
+        let (recorded, outcome) = Recorded::by_proxy_with(case, &[])?;
+        // The server is still there: the file can be tried at once.
+        let next = |clients: u64| {
+            let run = format!("throng run app.toml ws://{}", recorded.address);
+            let mut lines = outcome.stdout.lines().map(str::trim_start);
+            lines.any(|line| line.starts_with(&run) && line.ends_with(&format!(" --clients {clients}")))
+        };
+        assert!(next(2) && next(20), "{outcome}");
+        Some(recorded)
+    }
+
+    /// The same with these flags of `throng record`, and what that printed.
+    fn by_proxy_with(case: &'static Case, flags: &[&str]) -> Option<(Recorded, Outcome)> {
         let recorded = Recorded::start(case)?;
         let mut command = throng(["record", &format!("http://{}", recorded.address), "--sessions", "2"]);
-        let proxy = Process::start(command.current_dir(&recorded.folder));
+        let proxy = Process::start(command.args(flags).current_dir(&recorded.folder));
         let origins = || {
             let said = proxy.said();
             let words =
@@ -73,14 +86,14 @@ impl Recorded {
             assert_eq!(mode & 0o777, 0o600, "{har}");
         }
         recorded.assert_no_secrets(&outcome);
-        // The server is still there: the file can be tried at once.
-        let next = |clients: u64| {
-            let run = format!("throng run app.toml ws://{}", recorded.address);
-            let mut lines = outcome.stdout.lines().map(str::trim_start);
-            lines.any(|line| line.starts_with(&run) && line.ends_with(&format!(" --clients {clients}")))
-        };
-        assert!(next(2) && next(20), "{outcome}");
-        Some(recorded)
+        // Each session was summed up while it was recorded.
+        for user in ["user 1: ", "user 2: "] {
+            let shows = |line: &str| {
+                line.starts_with(user) && ["heard", case.protocol].iter().all(|word| line.contains(word))
+            };
+            assert!(outcome.stderr.lines().any(shows), "{user}{outcome}");
+        }
+        Some((recorded, outcome))
     }
 
     fn start(case: &'static Case) -> Option<Recorded> {
@@ -304,6 +317,15 @@ fn assert_recorded(case: &'static Case) -> Option<String> {
 #[test]
 fn game_through_the_proxy() {
     assert_recorded(&table::GAME);
+}
+
+#[test]
+fn trial_after_a_recording() {
+    let Some((recorded, outcome)) = Recorded::by_proxy_with(&table::GAME, &["--check"]) else { return };
+    let run = format!("throng run app.toml ws://{}", recorded.address);
+    for part in ["delivered", "app.toml is ready", run.as_str()] {
+        assert!(outcome.stdout.contains(part), "no {part:?}: {outcome}");
+    }
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! The pages of `throng ui`, in a real browser and as an attacker would ask for them.
 
-use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::Signal;
 
 use crate::pages::{RUN_MAX, browser};
+use crate::support::browser::opened_by;
 use crate::support::process::Process;
 use crate::support::throng::{run, throng};
 use crate::support::{START_MAX, free_address, wait_until};
@@ -175,14 +174,11 @@ const OPENER: &str =
 #[test]
 fn browsers_open_without_tokens_in_arguments() {
     let folder = tempfile::tempdir().unwrap();
-    let opener = folder.path().join("xdg-open");
-    std::fs::write(&opener, OPENER).unwrap();
-    std::fs::set_permissions(&opener, Permissions::from_mode(0o755)).unwrap();
+    let path = opened_by(folder.path(), OPENER);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
     let mut command = throng(["ui", "--open", "--store"]);
     command.arg(folder.path().join("runs.db")).env("XDG_RUNTIME_DIR", folder.path());
-    let path = std::env::var("PATH").unwrap();
-    let mut ui = Process::start(command.env("PATH", format!("{}:{path}", folder.path().display())));
+    let mut ui = Process::start(command.env("PATH", path));
     let is_opened = || read("xdg-open.given").ends_with('\n');
     assert!(wait_until(RUN_MAX, is_opened), "no browser is opened");
     let page = read("xdg-open.given").trim().to_owned();

@@ -40,6 +40,8 @@ pub(super) struct Case {
     pub(super) copied: Option<&'static str>,
     /// Messages of each client that the server counts besides.
     pub(super) greetings: u64,
+    /// The protocol that `throng record` names meanwhile.
+    pub(super) protocol: &'static str,
 }
 
 /// A variable for the browser's script, and the parts of its value that nobody else may see.
@@ -63,6 +65,7 @@ pub(super) const GAME: Case = Case {
     counted: Some("said"),
     copied: Some("sent"),
     greetings: 0,
+    protocol: "plain",
 };
 
 pub(super) const SOCKETIO: Case = Case {
@@ -76,6 +79,7 @@ pub(super) const SOCKETIO: Case = Case {
     counted: Some("lines"),
     copied: None,
     greetings: 0,
+    protocol: "socketio",
 };
 
 pub(super) const LOGIN: Case = Case {
@@ -89,6 +93,7 @@ pub(super) const LOGIN: Case = Case {
     counted: Some("lines"),
     copied: None,
     greetings: 0,
+    protocol: "plain",
 };
 
 const RAILS: Case = Case {
@@ -102,6 +107,7 @@ const RAILS: Case = Case {
     counted: None,
     copied: None,
     greetings: 0,
+    protocol: "actioncable",
 };
 
 const TURBO: Case = Case { app: "rails-chat, its page with Turbo", scenario: "turbo", ..RAILS };
@@ -117,6 +123,7 @@ const PHOENIX: Case = Case {
     counted: Some("lines"),
     copied: None,
     greetings: 0,
+    protocol: "phoenix",
 };
 
 const LIVEVIEW: Case = Case {
@@ -125,6 +132,7 @@ const LIVEVIEW: Case = Case {
     scenario: "liveview",
     receivers: |_| 0,
     copied: None,
+    protocol: "phoenix",
     ..GAME
 };
 
@@ -135,6 +143,7 @@ const DJANGO: Case = Case {
     settings: || users("django-chat"),
     counts_at: "/lines/",
     counted: None,
+    protocol: "plain",
     ..RAILS
 };
 
@@ -149,6 +158,7 @@ const FASTAPI: Case = Case {
     counted: None,
     copied: None,
     greetings: 0,
+    protocol: "plain",
 };
 
 const TUTORIAL: Case = Case {
@@ -159,6 +169,7 @@ const TUTORIAL: Case = Case {
     counts_at: "/said",
     counted: Some("said"),
     copied: None,
+    protocol: "socketio",
     ..GAME
 };
 
@@ -168,6 +179,7 @@ const YOGA: Case = Case {
     scenario: "graphql",
     flags: &ROOM,
     receivers: |_| 10,
+    protocol: "graphql",
     ..GAME
 };
 
@@ -188,6 +200,7 @@ pub(super) const NAMESPACES: Case = Case {
     scenario: "namespaces",
     receivers: |clients| clients,
     copied: None,
+    protocol: "socketio",
     ..GAME
 };
 

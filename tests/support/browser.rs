@@ -1,4 +1,9 @@
-//! A browser, where there is one.
+//! A browser, where there is one, and a stand-in for what opens it.
+
+use std::env;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use super::skip;
 
@@ -12,7 +17,15 @@ pub fn chromium(test: &str) -> Option<String> {
 }
 
 fn path_of(program: &str) -> Option<String> {
-    let path = std::env::var_os("PATH")?;
-    let mut places = std::env::split_paths(&path).map(|directory| directory.join(program));
+    let path = env::var_os("PATH")?;
+    let mut places = env::split_paths(&path).map(|directory| directory.join(program));
     Some(places.find(|place| place.is_file())?.to_str()?.to_owned())
+}
+
+/// Makes a script the desktop's `xdg-open` for whoever has the returned `PATH`.
+pub fn opened_by(folder: &Path, script: &str) -> String {
+    let opener = folder.join("xdg-open");
+    fs::write(&opener, script).unwrap();
+    fs::set_permissions(&opener, Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", folder.display(), env::var("PATH").unwrap())
 }
