@@ -18,14 +18,16 @@ use crate::support::target::Unavailable;
 use planted::{Kind, Proof, Row};
 
 /// All of them, in the order of the page.
-static KINDS: [&Kind; 15] = [
+static KINDS: [&Kind; 17] = [
     &ws::WS,
     &ws::PHOENIX,
+    &ws::HTTP2,
     &foreign::GORILLA,
     &foreign::WEBSOCKETS,
     &foreign::AIOHTTP,
     &foreign::UWEBSOCKETS,
     &foreign::NGINX,
+    &foreign::NGINX_TLS,
     &foreign::HAPROXY,
     &resuming::SOCKETIO,
     &resuming::NCHAN_EVENTS,
@@ -38,8 +40,8 @@ static KINDS: [&Kind; 15] = [
 
 /// The head of the page's table.
 const HEAD: &str = "\
-| server | planted | place of the sheet | truth | found | off by | |
-|---|---|---|---|---|---|---|
+| server | planted | place of the sheet | truth | found | off by | tries | |
+|---|---|---|---|---|---|---|---|
 ";
 
 /// Servers at a time: most of a sheet's time is silence.
@@ -79,7 +81,7 @@ fn assert_found(kinds: &[&Kind]) {
 
 #[test]
 fn limits_of_ws_are_found() {
-    assert_found(&[&ws::WS, &ws::PHOENIX]);
+    assert_found(&[&ws::WS, &ws::PHOENIX, &ws::HTTP2]);
 }
 
 #[test]
@@ -94,7 +96,7 @@ fn limits_of_python_servers_are_found() {
 
 #[test]
 fn limits_of_proxies_are_found() {
-    assert_found(&[&foreign::NGINX, &foreign::HAPROXY]);
+    assert_found(&[&foreign::NGINX, &foreign::NGINX_TLS, &foreign::HAPROXY]);
 }
 
 #[test]
@@ -120,7 +122,7 @@ fn every_planted_limit() {
             }
             Err(Unavailable(why)) => {
                 skip(kind.name, &why);
-                table += &format!("| {} | {} | not here |  |  |  |  |\n", kind.name, row.planted);
+                table += &format!("| {} | {} | not here |  |  |  |  |  |\n", kind.name, row.planted);
             }
         }
     }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use super::planted::{Kind, OF_ECHOES, Running, row};
+use tempfile::TempDir;
+
+use super::planted::{ANY, Kind, OF_ECHOES, Running, certify, row};
 use crate::support::free_address;
 use crate::support::haproxy::Haproxy;
 use crate::support::process::Process;
@@ -20,7 +22,7 @@ pub(super) static GORILLA: Kind = Kind {
     start: start_gorilla,
     usual: OF_ECHOES,
     rows: &[
-        row("no limit", &["0", "0", "0"], &[]),
+        row("no limit", &["0", "0", "0"], &[("slow_reader/behavior", "\"waits\"")]),
         row(
             "messages of 50,000 bytes",
             &["50000", "0", "0"],
@@ -37,6 +39,7 @@ pub(super) static GORILLA: Kind = Kind {
                 ("idle/closed_after_s", "1.5"),
                 ("idle/closing/code", "null"),
                 ("idle_with_pings/kept_open", "false"),
+                ("slow_reader/behavior", ANY),
             ],
         ),
         row(
@@ -47,6 +50,7 @@ pub(super) static GORILLA: Kind = Kind {
                 ("ping_interval/interval_s", "1"),
                 // The deadline is 2 s after the connection's beginning, the first ping 1 s after it.
                 ("pong_timeout/closed_after_s", "1"),
+                ("slow_reader/behavior", ANY),
             ],
         ),
     ],
@@ -58,7 +62,11 @@ pub(super) static WEBSOCKETS: Kind = Kind {
     start: start_websockets,
     usual: OF_ECHOES,
     rows: &[
-        row("no limit", &[r#"{"ping_interval":null,"max_size":null}"#], &[]),
+        row(
+            "no limit",
+            &[r#"{"ping_interval":null,"max_size":null}"#],
+            &[("slow_reader/behavior", "\"waits\"")],
+        ),
         row(
             "messages of 70,000 bytes",
             &[r#"{"ping_interval":null,"max_size":70000}"#],
@@ -76,6 +84,7 @@ pub(super) static WEBSOCKETS: Kind = Kind {
                 ("ping_interval/interval_s", "1"),
                 ("pong_timeout/closed_after_s", "1.4"),
                 ("pong_timeout/closing/code", "1011"),
+                ("slow_reader/behavior", ANY),
             ],
         ),
     ],
@@ -98,6 +107,7 @@ pub(super) static AIOHTTP: Kind = Kind {
                 ("ping_interval/interval_s", "1"),
                 // Half a heartbeat (aiohttp's web_ws.py).
                 ("pong_timeout/closed_after_s", "0.5"),
+                ("slow_reader/behavior", ANY),
             ],
         ),
         row(
@@ -108,6 +118,7 @@ pub(super) static AIOHTTP: Kind = Kind {
                 ("idle_with_pings/kept_open", "true"),
                 // Frames without a mask are taken: what ends these connections is the timeout.
                 ("close_codes/unmasked", "\"ignored\""),
+                ("slow_reader/behavior", ANY),
             ],
         ),
     ],
@@ -119,7 +130,7 @@ pub(super) static UWEBSOCKETS: Kind = Kind {
     start: start_uwebsockets,
     usual: OF_ECHOES,
     rows: &[
-        row("no limit", &[], &[]),
+        row("no limit", &[], &[("slow_reader/behavior", "\"buffers\"")]),
         row(
             "messages of 40,000 bytes",
             &["MESSAGE_BYTES=40000"],
@@ -141,7 +152,7 @@ pub(super) static NGINX: Kind = Kind {
     start: start_nginx,
     usual: OF_ECHOES,
     rows: &[
-        row("no limit", &["", ""], &[]),
+        row("no limit", &["", ""], &[("slow_reader/behavior", "\"waits\"")]),
         row(
             "an idle timeout of 2 s",
             &["", "proxy_read_timeout 2s;"],
@@ -150,6 +161,7 @@ pub(super) static NGINX: Kind = Kind {
                 ("idle/closing/code", "null"),
                 ("idle_with_pings/kept_open", "true"),
                 ("closed_by/by", "\"proxy\""),
+                ("slow_reader/behavior", ANY),
             ],
         ),
         row(
@@ -169,6 +181,7 @@ pub(super) static NGINX: Kind = Kind {
                 ("idle/closed_after_s", "2"),
                 ("idle_with_pings/kept_open", "true"),
                 ("closed_by/by", "\"proxy\""),
+                ("slow_reader/behavior", ANY),
             ],
         ),
         row(
@@ -180,6 +193,32 @@ pub(super) static NGINX: Kind = Kind {
             ],
             &[("handshake_rate/refusal", "503"), ("handshake_rate/per_s", "5")],
         ),
+    ],
+};
+
+/// Lines of its configuration for TLS.
+pub(super) static NGINX_TLS: Kind = Kind {
+    name: "nginx, over TLS",
+    start: start_nginx_with_tls,
+    usual: OF_ECHOES,
+    rows: &[
+        row(
+            "TLS 1.2 alone, and sessions that nobody resumes",
+            &["ssl_protocols TLSv1.2; ssl_session_cache off; ssl_session_tickets off;"],
+            &[
+                ("tls_versions/versions", r#"["1.2"]"#),
+                ("tls_alpn/protocols", r#"["http/1.1"]"#),
+                ("tls_resumption/resumed", "false"),
+                ("http2/spoken", "false"),
+            ],
+        )
+        .probed(&["--insecure"]),
+        row(
+            "TLS 1.3 alone",
+            &["ssl_protocols TLSv1.3;"],
+            &[("tls_versions/versions", r#"["1.3"]"#), ("tls_resumption/resumed", "true")],
+        )
+        .probed(&["--insecure"]),
     ],
 };
 
@@ -202,6 +241,7 @@ pub(super) static HAPROXY: Kind = Kind {
                 ("idle/closing/code", "null"),
                 ("idle_with_pings/kept_open", "true"),
                 ("closed_by/by", "\"proxy\""),
+                ("slow_reader/behavior", ANY),
                 ("stickiness/cookie", "\"SERVERID\""),
                 ("stickiness/values", "2"),
                 ("stickiness/kept", "true"),
@@ -261,12 +301,25 @@ fn start_uwebsockets(settings: &[&str]) -> Result<Running, Unavailable> {
 }
 
 fn start_nginx(lines: &[&str]) -> Result<Running, Unavailable> {
+    start_nginx_in(tempfile::tempdir().unwrap(), "ws", lines)
+}
+
+fn start_nginx_with_tls(lines: &[&str]) -> Result<Running, Unavailable> {
+    let folder = tempfile::tempdir().unwrap();
+    let [cert, key] = certify(folder.path());
+    let zones = format!("ssl_certificate {cert}; ssl_certificate_key {key}; {}", lines[0]);
+    start_nginx_in(folder, "wss", &[&zones, ""])
+}
+
+/// Starts nginx in a folder, which it ends with.
+fn start_nginx_in(folder: TempDir, scheme: &str, lines: &[&str]) -> Result<Running, Unavailable> {
     if Command::new("nginx").arg("-v").output().is_err() {
         return Err(Unavailable("needs nginx: apt install nginx-light".into()));
     }
-    let (behind, address, folder) = (Server::start(&[]), free_address(), tempfile::tempdir().unwrap());
+    let (behind, address) = (Server::start(&[]), free_address());
+    let secured = if scheme == "wss" { " ssl" } else { "" };
     let conf = include_str!("../servers/limits/nginx.conf")
-        .replace("PORT", &address.port().to_string())
+        .replace("ADDRESS", &format!("{address}{secured}"))
         .replace("UPSTREAM", &behind.address.to_string())
         .replace("ZONES", lines[0])
         .replace("LIMITS", lines[1]);
@@ -274,7 +327,7 @@ fn start_nginx(lines: &[&str]) -> Result<Running, Unavailable> {
     let mut nginx = Command::new("nginx");
     nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path());
     let proxy = Process::start(&mut nginx).listening_at(address);
-    Ok(Running::new(format!("ws://{address}/ws"), (proxy, behind, folder)))
+    Ok(Running::new(format!("{scheme}://{address}/ws"), (proxy, behind, folder)))
 }
 
 fn start_haproxy(lines: &[&str]) -> Result<Running, Unavailable> {

@@ -1,7 +1,7 @@
 //! `throng serve`: its limits, its protocols, its faults and its history; and a socket that waits for
 //! acknowledgements.
 
-use super::planted::{ANY, Kind, OF_ECHOES, OF_SOCKETS, Running, row, sheet};
+use super::planted::{ANY, Kind, OF_ECHOES, OF_SOCKETS, Running, certify, row, sheet};
 use crate::support::hostile::{HostileServer, Peer};
 use crate::support::target::Unavailable;
 use crate::support::throng::Server;
@@ -20,6 +20,7 @@ pub(super) static TLS: Kind = Kind {
             ("tls_resumption/resumed", "true"),
             ("tls_certificate/until", "\"4096-01-01\""),
             ("http2/spoken", "true"),
+            ("http2/websockets", "false"),
             ("compression/deflate", "true"),
             ("message_max/accepted_bytes", "102400"),
             ("message_max/refused_bytes", "102400"),
@@ -44,6 +45,7 @@ pub(super) static PROTOCOLS: Kind = Kind {
             "Socket.IO: messages of 1 MB, a heartbeat each second, to be answered within 1 s",
             &["/socket.io", "--socketio-ping-interval", "1s", "--socketio-ping-timeout", "1s"],
             &[
+                ("protocol/name", "\"Socket.IO (EIO 4)\""),
                 ("message_max/accepted_bytes", "1000000"),
                 ("message_max/refused_bytes", "1000000"),
                 ("ping_interval/kind", "\"message\""),
@@ -56,6 +58,7 @@ pub(super) static PROTOCOLS: Kind = Kind {
             "Socket.IO: messages of 1 MB, a heartbeat each 3 s",
             &["/socket.io", "--socketio-ping-interval", "3s"],
             &[
+                ("protocol/name", "\"Socket.IO (EIO 4)\""),
                 ("message_max/refused_bytes", "1000000"),
                 ("ping_interval/kind", "\"message\""),
                 ("ping_interval/interval_s", "3"),
@@ -110,6 +113,7 @@ pub(super) static HISTORY: Kind = Kind {
             "Socket.IO: messages of 1 MB, 50 of them, and a heartbeat each 25 s",
             &["/socket.io/", "--history", "50"],
             &[
+                ("protocol/name", "\"Socket.IO (EIO 4)\""),
                 ("resume_time/limit_s", "null"),
                 ("resume_messages/limit", "50"),
                 ("message_max/refused_bytes", "1000000"),
@@ -122,6 +126,7 @@ pub(super) static HISTORY: Kind = Kind {
             "Socket.IO: messages of 1 MB, 4 s of them, and a heartbeat each 25 s",
             &["/socket.io/", "--history", "4s"],
             &[
+                ("protocol/name", "\"Socket.IO (EIO 4)\""),
                 ("resume_time/limit_s", "4"),
                 ("resume_messages/limit", ANY),
                 ("message_max/refused_bytes", "1000000"),
@@ -134,6 +139,7 @@ pub(super) static HISTORY: Kind = Kind {
             "Action Cable: 50 messages, a heartbeat each 3 s",
             &["/cable", "--history", "50"],
             &[
+                ("protocol/name", "\"Action Cable\""),
                 ("resume_time/limit_s", "null"),
                 ("resume_messages/limit", "50"),
                 ("ping_interval/kind", "\"message\""),
@@ -144,6 +150,7 @@ pub(super) static HISTORY: Kind = Kind {
             "Action Cable: 4 s, a heartbeat each 3 s",
             &["/cable", "--history", "4s"],
             &[
+                ("protocol/name", "\"Action Cable\""),
                 ("resume_time/limit_s", "4"),
                 ("resume_messages/limit", ANY),
                 ("ping_interval/kind", "\"message\""),
@@ -181,10 +188,7 @@ fn start_at_path(arguments: &[&str]) -> Result<Running, Unavailable> {
 
 fn start_with_tls(arguments: &[&str]) -> Result<Running, Unavailable> {
     let folder = tempfile::tempdir().unwrap();
-    let simple = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-    let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name).display().to_string());
-    std::fs::write(&cert, simple.cert.pem()).unwrap();
-    std::fs::write(&key, simple.signing_key.serialize_pem()).unwrap();
+    let [cert, key] = certify(folder.path());
     let server = Server::start(&[&["--cert", &*cert, "--key", &*key][..], arguments].concat());
     Ok(Running::new(format!("wss://{}/ws", server.address), (server, folder)))
 }

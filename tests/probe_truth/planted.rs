@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -16,16 +18,21 @@ const SHEET_MAX: Duration = Duration::from_secs(180);
 const ATTEMPTS: usize = 3;
 /// The share by which a number may differ from the truth.
 const TOLERANCE: f64 = 0.1;
+/// Bounds of a sheet whose flags name no others.
+const BOUNDS: [(&str, &str); 3] = [("--idle", "4s"), ("--max", "60"), ("--max-message", "2MiB")];
 
-/// A place of the sheet, `row/key`, and its truth as JSON, or one of the two words below.
+/// A place of the sheet, `row/key`, and its truth as JSON, or one of the three words below.
 pub(super) type Truth = (&'static str, &'static str);
 /// The truth of a place that another limit hides.
 pub(super) const ANY: &str = "*";
 /// The truth of a row that cannot be filled.
 pub(super) const NOT_TRIED: &str = "not tried";
+/// The truth of a slow reader that loses nothing: which of the two it is, is no limit.
+const NOTHING_LOST: &str = "waits or buffers";
 
 /// Places that tell of a limit in every WebSocket's sheet, and what they hold where there is none.
 pub(super) const OF_SOCKETS: &[Truth] = &[
+    ("subprotocols/refuses_unknown", "false"),
     ("origin/foreign", "null"),
     ("origin/absent", "null"),
     ("idle/closed_after_s", "null"),
@@ -39,12 +46,15 @@ pub(super) const OF_SOCKETS: &[Truth] = &[
     ("close_codes/ended_by", "null"),
 ];
 /// Further places of an echo server, and of a server from which clients resume.
-const OF_ORDER: &[Truth] = &[("order/out_of_order", "0")];
+const OF_ORDER: &[Truth] = &[("order/out_of_order", "0"), ("frames/messages_per_frame_max", "1")];
 const OF_RESUMES: &[Truth] = &[("resume_time/limit_s", "null"), ("resume_messages/limit", "null")];
 /// Places in every echo server's sheet.
 pub(super) const OF_ECHOES: &[&[Truth]] = &[OF_SOCKETS, OF_ORDER];
+/// Places that other limits leave without an answer.
+const OF_SILENCE: &[Truth] =
+    &[("slow_reader/behavior", NOTHING_LOST), ("pong_timeout/closed_after_s", "null")];
 /// All places that tell of a limit; sheets of some protocols lack some.
-const NO_LIMIT: &[&[Truth]] = &[OF_SOCKETS, OF_ORDER, OF_RESUMES];
+const NO_LIMIT: &[&[Truth]] = &[OF_SOCKETS, OF_ORDER, OF_RESUMES, OF_SILENCE];
 
 /// Servers of one kind.
 pub(super) struct Kind {
@@ -92,11 +102,26 @@ impl Running {
     }
 }
 
-/// The sheet of a server, whose silence is waited for no longer than 4 s unless a flag says how long.
+/// Writes a certificate for 127.0.0.1 and its key there; returns the paths.
+pub(super) fn certify(folder: &Path) -> [String; 2] {
+    let simple = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let texts = [("cert.pem", simple.cert.pem()), ("key.pem", simple.signing_key.serialize_pem())];
+    texts.map(|(name, text)| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    })
+}
+
+/// The sheet of a server.
 pub(crate) fn sheet(url: &str, flags: &[&str]) -> Outcome {
-    let mut command = throng(["probe", url, "--format", "json", "--max-message", "2MiB", "--max", "60"]);
-    let idle: &[&str] = if flags.contains(&"--idle") { &[] } else { &["--idle", "4s"] };
-    run(command.args(idle).args(flags), SHEET_MAX)
+    let mut command = throng(["probe", url, "--format", "json"]);
+    for (flag, bound) in BOUNDS {
+        if !flags.contains(&flag) {
+            command.args([flag, bound]);
+        }
+    }
+    run(command.args(flags), SHEET_MAX)
 }
 
 /// The value at a place of a sheet; `None`: its row was not tried, or has no such key.
@@ -108,23 +133,20 @@ pub(crate) fn found(sheet: &Value, place: &str) -> Option<Value> {
 impl Kind {
     /// Makes the sheet of a server with a row's limits, again where it is false.
     pub(super) fn prove(&self, row: &Row) -> Result<Proof, Unavailable> {
-        let mut proof = self.attempt(row)?;
-        for _ in 1..ATTEMPTS {
-            if proof.holds() {
-                break;
-            }
+        let mut proof = self.attempt(row, 1)?;
+        while !proof.holds() && proof.tries < ATTEMPTS {
             retry("times", &proof.in_table(self, row));
-            proof = self.attempt(row)?;
+            proof = self.attempt(row, proof.tries + 1)?;
         }
         Ok(proof)
     }
 
-    fn attempt(&self, row: &Row) -> Result<Proof, Unavailable> {
+    fn attempt(&self, row: &Row, tries: usize) -> Result<Proof, Unavailable> {
         let server = (self.start)(row.arguments)?;
         let outcome = sheet(&server.url, &[&["--yes"][..], row.flags].concat());
         let mut lines: Vec<Line> = Vec::new();
         if outcome.code != Some(0) {
-            return Ok(Proof { lines, outcome });
+            return Ok(Proof { lines, tries, outcome });
         }
         let sheet = outcome.json();
         let planted = [row.truth];
@@ -140,7 +162,7 @@ impl Kind {
                 }
             }
         }
-        Ok(Proof { lines, outcome })
+        Ok(Proof { lines, tries, outcome })
     }
 }
 
@@ -184,6 +206,7 @@ impl Line {
             (NOT_TRIED, _) => self.is_not_tried,
             // A protocol has not every row.
             (_, None) => self.reason == Reason::NoLimit,
+            (NOTHING_LOST, Some(found)) => found == "waits" || found == "buffers",
             (_, Some(found)) => match self.off() {
                 Some(off) => off.abs() <= TOLERANCE,
                 None => self.expected().as_ref() == Some(found),
@@ -203,6 +226,8 @@ impl Line {
 /// Places of a sheet beside the truth; none, if the probe ended without a sheet.
 pub(super) struct Proof {
     lines: Vec<Line>,
+    /// Sheets that were made until one was true.
+    tries: usize,
     pub(super) outcome: Outcome,
 }
 
@@ -214,30 +239,36 @@ impl Proof {
     /// A row for each limit that was planted, each that is false, and one for all others.
     pub(super) fn in_table(&self, kind: &Kind, row: &Row) -> String {
         let mut text = String::new();
-        let (mut name, mut planted) = (kind.name, row.planted);
+        let (mut name, mut planted, mut tries) = (kind.name, row.planted, self.tries.to_string());
         if self.lines.is_empty() {
             let code = self.outcome.code;
-            return format!("| {name} | {planted} | exit code | 0 | {code:?} |  | {} |\n", mark(false));
+            return format!(
+                "| {name} | {planted} | exit code | 0 | {code:?} |  | {tries} | {} |\n",
+                mark(false)
+            );
         }
         let is_planted = |line: &&Line| line.reason == Reason::Planted && line.truth != ANY;
         let others = || self.lines.iter().filter(|line| line.reason != Reason::Planted);
         for line in self.lines.iter().filter(is_planted).chain(others().filter(|line| !line.holds())) {
             writeln!(
                 text,
-                "| {name} | {planted} | {} | {} | {} |",
+                "| {name} | {planted} | {} | {} | {tries} | {} |",
                 line.place,
                 line.cells(),
                 mark(line.holds())
             )
             .unwrap();
-            (name, planted) = ("", "");
+            (name, planted, tries) = ("", "", String::new());
         }
         let tried = others().filter(|line| line.found.is_some()).count();
         let wrong = others().filter(|line| !line.holds()).count();
         // Nothing to look for is nothing found.
         let is_true = if tried + wrong == 0 { "" } else { mark(wrong == 0) };
-        writeln!(text, "| {name} | {planted} | no other limit | 0 | {wrong} of {tried} |  | {is_true} |")
-            .unwrap();
+        writeln!(
+            text,
+            "| {name} | {planted} | no other limit | 0 | {wrong} of {tried} |  | {tries} | {is_true} |"
+        )
+        .unwrap();
         text
     }
 }

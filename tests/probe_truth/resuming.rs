@@ -17,6 +17,7 @@ pub(super) static SOCKETIO: Kind = Kind {
     name: "Socket.IO (Node.js)",
     start: start_socketio,
     usual: &[&[
+        ("protocol/name", "\"Socket.IO (EIO 4)\""),
         ("message_max/accepted_bytes", "1000000"),
         ("message_max/refused_bytes", "1000000"),
         ("message_max/refusal", "1009"),
@@ -29,6 +30,7 @@ pub(super) static SOCKETIO: Kind = Kind {
             // Also the time for each answer: a busy machine may take more than the server's usual second.
             &["3000", "5000"],
             &[
+                ("protocol/name", "\"Socket.IO (EIO 4)\""),
                 ("message_max/accepted_bytes", "1000000"),
                 ("message_max/refused_bytes", "1000000"),
                 ("message_max/refusal", "1009"),

@@ -1,6 +1,6 @@
 //! Servers of the ws package in tests/servers/limits: echoes, and a socket of Phoenix's.
 
-use super::planted::{ANY, Kind, OF_SOCKETS, Row, Running, Truth, row};
+use super::planted::{ANY, Kind, OF_SOCKETS, Row, Running, Truth, certify, row};
 use crate::support::free_address;
 use crate::support::node::Scripts;
 use crate::support::target::Unavailable;
@@ -38,6 +38,32 @@ pub(super) static PHOENIX: Kind = Kind {
     ],
 };
 
+/// Node.js's own HTTP/2 and no HTTP/1.1, so that the sheet has little else.
+pub(super) static HTTP2: Kind = Kind {
+    name: "HTTP/2 (Node.js)",
+    start: start_http2,
+    usual: &[],
+    rows: &[row(
+        "WebSockets over HTTP/2 alone, any number of streams",
+        &[],
+        &[
+            ("tls_alpn/protocols", r#"["h2"]"#),
+            ("http2/spoken", "true"),
+            ("http2/websockets", "true"),
+            ("http2/streams_max", "null"),
+        ],
+    )
+    .probed(&["--insecure"])],
+};
+
+fn start_http2(_: &[&str]) -> Result<Running, Unavailable> {
+    let scripts = Scripts::install_in("tests/servers", "http2")?;
+    let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
+    let [cert, key] = certify(folder.path());
+    let server = scripts.start("server.js", &[&address.port().to_string(), &cert, &key]);
+    Ok(Running::new(format!("wss://{address}/"), (server.listening_at(address), folder)))
+}
+
 fn start(script: &str, path: &str, limits: &str) -> Result<Running, Unavailable> {
     let scripts = Scripts::install_in("tests/servers", "limits")?;
     let address = free_address();
@@ -71,7 +97,7 @@ static USUAL: [Truth; 22] = [
     ("ping_interval/kind", "null"),
 ];
 
-static ROWS: [Row; 16] = [
+static ROWS: [Row; 19] = [
     row("no limit", &["{}"], &[("slow_reader/behavior", "\"buffers\"")]),
     row(
         "messages of 64 KiB, compression",
@@ -88,6 +114,16 @@ static ROWS: [Row; 16] = [
         ],
     ),
     row(
+        "compression with a window of 2 KiB, and none that the client keeps",
+        &[r#"{"ws":{"perMessageDeflate":{"serverMaxWindowBits":11,"clientNoContextTakeover":true}}}"#],
+        &[
+            ("compression/deflate", "true"),
+            ("compression/server_no_context_takeover", "false"),
+            ("compression/server_max_window_bits", "11"),
+            ("compression/client_no_context_takeover", "true"),
+        ],
+    ),
+    row(
         "messages of 300,000 bytes",
         &[r#"{"ws":{"maxPayload":300000}}"#],
         &[
@@ -97,6 +133,16 @@ static ROWS: [Row; 16] = [
         ],
     ),
     row(
+        "messages of 20 MiB",
+        &[r#"{"ws":{"maxPayload":20971520}}"#],
+        &[
+            ("message_max/accepted_bytes", "20971520"),
+            ("message_max/refused_bytes", "20971520"),
+            ("message_max/refusal", "1009"),
+        ],
+    )
+    .probed(&["--max-message", "64MiB"]),
+    row(
         "an idle timeout of 1.5 s, which pings do not reset",
         &[r#"{"idle":{"ms":1500,"code":4408,"resets":"message"}}"#],
         &[
@@ -104,6 +150,7 @@ static ROWS: [Row; 16] = [
             ("idle/closing/code", "4408"),
             ("idle_with_pings/kept_open", "false"),
             ("closed_by/by", "\"server\""),
+            ("slow_reader/behavior", ANY),
         ],
     ),
     row(
@@ -114,6 +161,7 @@ static ROWS: [Row; 16] = [
             ("idle/closing/code", "1001"),
             ("idle_with_pings/kept_open", "true"),
             ("closed_by/by", "\"server\""),
+            ("slow_reader/behavior", ANY),
         ],
     ),
     row(
@@ -123,6 +171,7 @@ static ROWS: [Row; 16] = [
             ("ping_interval/kind", "\"ping\""),
             ("ping_interval/interval_s", "0.8"),
             ("pong_timeout/closed_after_s", "0.8"),
+            ("slow_reader/behavior", ANY),
         ],
     ),
     row(
@@ -135,6 +184,12 @@ static ROWS: [Row; 16] = [
         &[r#"{"connections":{"max":50,"by":1013}}"#],
         &[("connections/open", "50"), ("connections/refusal", "1013"), ("connections/freed", "true")],
     ),
+    row(
+        "120 connections, then 503",
+        &[r#"{"connections":{"max":120,"by":503}}"#],
+        &[("connections/open", "120"), ("connections/refusal", "503"), ("connections/freed", "true")],
+    )
+    .probed(&["--max", "200"]),
     row(
         "20 handshakes a second",
         &[r#"{"handshakes":20}"#],
