@@ -38,6 +38,8 @@ use crate::exit::Failure;
 use crate::stderr;
 use crate::verbs::probe::service::Service;
 
+/// Interval at which the connections of the probes that wait are looked for.
+const LOOK: Duration = Duration::from_millis(5);
 /// Probes that wait, and put no load on the server meanwhile: they are made beside the others.
 static WAITING: [&Probe; 1] = [&idle::IDLE];
 /// The others, one after another, so that none meets the load of its neighbour.
@@ -126,6 +128,10 @@ impl Sheet {
         }
         let rows = thread::scope(|scope| {
             let waiting = scope.spawn(|| rows_of(&WAITING));
+            // Opened later, they would come on top of those that another probe holds: more than `--max`.
+            while !(site.are_waiting_open() || waiting.is_finished() || site.is_interrupted()) {
+                thread::sleep(LOOK);
+            }
             let mut rows = rows_of(&BUSY);
             rows.extend(waiting.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
             rows.extend(rows_of(&LAST));

@@ -153,6 +153,7 @@ fn idle(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let mut quiet = Watched::open(tester, true)?;
     let mut pinging = Watched::open(tester, true)?;
     let mut deaf = Watched::open(tester, false)?;
+    tester.site.note_waiting_open();
     let mut pinged = Instant::now();
     loop {
         for watched in [&mut quiet, &mut pinging, &mut deaf] {

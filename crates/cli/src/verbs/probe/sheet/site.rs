@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,7 @@ pub(super) struct Site {
     pub(super) interrupts: Interrupts,
     pub(super) known: Known,
     open: AtomicUsize,
+    are_waiting_open: AtomicBool,
 }
 
 /// Limits that one probe finds and a later one keeps, so as not to take one limit for another.
@@ -87,8 +88,8 @@ impl Site {
         bounds: Bounds,
         interrupts: Interrupts,
     ) -> Site {
-        let (known, open) = (Known::default(), AtomicUsize::new(0));
-        Site { plan, service, echoes, bounds, interrupts, known, open }
+        let (known, open, are_waiting_open) = (Known::default(), AtomicUsize::new(0), AtomicBool::new(false));
+        Site { plan, service, echoes, bounds, interrupts, known, open, are_waiting_open }
     }
 
     /// The address that all connections go to.
@@ -120,6 +121,16 @@ impl Site {
     /// Connections that are open now.
     pub(super) fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the connections of the probes that wait are open.
+    pub(super) fn note_waiting_open(&self) {
+        self.are_waiting_open.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether they are.
+    pub(super) fn are_waiting_open(&self) -> bool {
+        self.are_waiting_open.load(Ordering::Relaxed)
     }
 
     /// Returns whether the user has had enough.
