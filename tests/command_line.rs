@@ -45,6 +45,7 @@ fn wrong_usage_is_named() {
         // To hey and oha, a rate; here, quiet.
         ("echo ws://127.0.0.1:1/ -q 50", "q", "--rate 50"),
         ("app.toml ws://127.0.0.1:1/", "app.toml", "throng run app.toml"),
+        ("probe ws://127.0.0.1:1/ --max 201", "max.value_validation", "201 200"),
         ("shootout quick --only tea", "only", "tea broadcast"),
         // What no machine does, or nobody can mean.
         ("echo ws://127.0.0.1:1/ --duration=-3", "duration.value_validation", "-3"),

@@ -1,6 +1,8 @@
 //! `throng probe URL`: what its sheet leaves out, and how it ends. What it finds is in `probe_truth`.
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -20,15 +22,39 @@ const WITHIN: Duration = Duration::from_secs(30);
 
 #[test]
 fn risky_probes_need_agreement() {
-    let server = Server::start(&[]);
-    let outcome = sheet(&server.url(), &[]);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
-    let rows = &outcome.json()["rows"];
-    for risky in
-        ["message_max", "connections", "handshake_rate", "message_rate", "slow_reader", "close_codes"]
-    {
-        assert!(rows[risky]["not_tried"].is_string(), "made without --yes: {risky}: {outcome}");
+    let server = Server::start(&["--history", "50"]);
+    let of_sockets =
+        ["message_max", "connections", "handshake_rate", "message_rate", "slow_reader", "close_codes"];
+    for (path, risky) in [("", &of_sockets[..]), ("socket.io/", &["resume_time", "resume_messages"])] {
+        let outcome = sheet(&format!("{}{path}", server.url()), &[]);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let rows = &outcome.json()["rows"];
+        for row in risky {
+            let why = rows[row]["not_tried"].as_str().unwrap_or_default();
+            assert!(why.contains("--yes"), "made without --yes: {row}: {outcome}");
+        }
     }
+}
+
+#[test]
+fn connections_stay_within_their_bound() {
+    let (open, peak) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let noted = Arc::clone(&peak);
+    let server = HostileServer::start(move |p: &mut Peer| {
+        noted.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        p.upgrade();
+        while let Some((first, payload)) = p.receive_frame() {
+            p.frame(if first == websocket::PING { websocket::PONG } else { first }, &payload);
+            if first == websocket::CLOSE {
+                break;
+            }
+        }
+        open.fetch_sub(1, Ordering::SeqCst);
+    });
+    let outcome = sheet(&server.url(), &["--yes", "--max", "60"]);
+    assert_eq!(found(&outcome.json(), "connections/open"), Some(json!(60)), "{outcome}");
+    // Those of the probes that wait are among them.
+    assert_eq!(peak.load(Ordering::SeqCst), 60, "{outcome}");
 }
 
 /// Makes a sheet on a terminal, where the user types this answer.
