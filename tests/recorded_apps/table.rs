@@ -12,9 +12,11 @@ use crate::support::target::{Unavailable, complete};
 
 /// Signs tokens.
 const SECRET: &str = "open-sesame-and-say-nothing-else";
-/// Signed with it, for `ada`.
-const TOKEN: &str =
+/// Signed with it, for `ada` and for `bob`.
+const ADAS_TOKEN: &str =
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhZGEifQ.bXp3-L3CLbnFG5SonAv4YgLLBlVLuIAFTU5dd6i_mBc";
+const BOBS_TOKEN: &str =
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJib2IifQ.g05sKSEq4_e0C6YeRMEQ5LCT7Gtci9hTYhz_9wqkDns";
 const API_KEY: &str = "open-too-and-say-nothing";
 /// Longer than Phoenix asks for.
 const KEY_BASE: &str = "a-secret-of-sixty-four-bytes-that-everybody-can-read-here-and-nowhere-else";
@@ -72,7 +74,7 @@ pub(super) const SOCKETIO: Case = Case {
     app: "socketio-chat",
     start: |address, _| example_on_node("socketio-chat", address),
     scenario: "socketio",
-    settings: tokens,
+    settings: || vec![tokens([ADAS_TOKEN, BOBS_TOKEN])],
     flags: &ROOM,
     receivers: |_| 9,
     counts_at: "/seen",
@@ -225,14 +227,14 @@ fn users(name: &str) -> Vec<Setting> {
 }
 
 /// A token for each of the two.
-fn tokens() -> Vec<Setting> {
-    vec![Setting { name: "TOKENS", value: format!("{TOKEN} {TOKEN}"), secrets: vec![TOKEN.to_owned()] }]
+fn tokens(tokens: [&str; 2]) -> Setting {
+    Setting { name: "TOKENS", value: tokens.join(" "), secrets: tokens.map(str::to_owned).to_vec() }
 }
 
-/// The same, and the key of those who notify.
+/// Two browsers of one user, whom all is told, and the key of those who notify.
 fn with_key() -> Vec<Setting> {
     let key = Setting { name: "API_KEY", value: API_KEY.to_owned(), secrets: vec![API_KEY.to_owned()] };
-    tokens().into_iter().chain([key]).collect()
+    vec![tokens([ADAS_TOKEN; 2]), key]
 }
 
 /// Starts a mode of `tests/servers/NAME/server.js`.
