@@ -69,7 +69,28 @@ app.get('/chat', (request, response) => {
   response.send(`<!doctype html>
 <title>Chat</title>
 <meta name="chat-ticket" content="${request.session.ticket}">
-<p>Hello, ${request.session.user}.`);
+<p>Hello, ${request.session.user}.
+<form id="talk">
+  <input id="text" autocomplete="off"> <button id="say" disabled>Say</button>
+</form>
+<ul id="lines"></ul>
+<script>
+  const [talk, text, say, lines] = ['talk', 'text', 'say', 'lines'].map((id) => document.getElementById(id));
+  const ticket = document.querySelector('[name=chat-ticket]').content;
+
+  const socket = new WebSocket(location.origin.replace('http', 'ws') + '/socket?ticket=' + ticket);
+  socket.onopen = () => { say.disabled = false; };
+  socket.onmessage = ({ data }) => {
+    const { from, line, answer } = JSON.parse(data);
+    lines.append(Object.assign(document.createElement('li'), { textContent: answer ?? from + ': ' + line }));
+  };
+  // A question is for the server.
+  talk.onsubmit = (event) => {
+    event.preventDefault();
+    socket.send(JSON.stringify({ [text.value.endsWith('?') ? 'ask' : 'say']: text.value }));
+    text.value = '';
+  };
+</script>`);
 });
 
 const server = http.createServer(app);

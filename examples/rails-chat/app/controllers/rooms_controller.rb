@@ -2,10 +2,15 @@
 
 class RoomsController < ApplicationController
   skip_before_action :require_login, only: %i[seen lines]
+  before_action :set_room, only: %i[show chat]
 
-  def show
-    @room = params[:id]
-  end
+  def index; end
+
+  # With Turbo.
+  def show; end
+
+  # As data.
+  def chat; end
 
   # Who has been in which rooms: not of a chat, but of an example that wants to be looked into.
   def seen
@@ -14,5 +19,11 @@ class RoomsController < ApplicationController
 
   def lines
     render json: Line.counts
+  end
+
+  private
+
+  def set_room
+    @room = params[:id]
   end
 end
