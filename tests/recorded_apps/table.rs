@@ -178,7 +178,7 @@ const TUTORIAL: Case = Case {
 const YOGA: Case = Case {
     app: "GraphQL Yoga, graphql-ws",
     start: |address, _| on_node("apps", "yoga", address),
-    scenario: "graphql",
+    scenario: "page",
     flags: &ROOM,
     receivers: |_| 10,
     protocol: "graphql",
@@ -188,7 +188,7 @@ const YOGA: Case = Case {
 const HUB: Case = Case {
     app: "a hub of SignalR",
     start: |address, _| on_node("frames", "records", address),
-    scenario: "signalr",
+    scenario: "page",
     receivers: |clients| clients,
     copied: None,
     // Each begins with a ping.
@@ -199,7 +199,7 @@ const HUB: Case = Case {
 pub(super) const NAMESPACES: Case = Case {
     app: "a namespace of Socket.IO",
     start: |address, _| on_node("frames", "namespaces", address),
-    scenario: "namespaces",
+    scenario: "page",
     receivers: |clients| clients,
     copied: None,
     protocol: "socketio",

@@ -5,6 +5,19 @@ import { WebSocketServer } from 'ws'
 
 const random = () => crypto.randomBytes(12).toString('base64url')
 
+/** What phoenix_live_view's client does of it (js/live_socket.js, js/view.js), over Phoenix' own socket. */
+const CLIENT = `<script src="/page/phoenix/priv/static/phoenix.js"></script>
+<script>
+  const [view, more] = [document.querySelector('[data-phx-main]'), document.querySelector('[phx-click]')]
+  const params = { _csrf_token: document.querySelector('meta[name=csrf-token]').content, _mounts: 0 }
+  const { phxSession: session, phxStatic } = view.dataset
+  const socket = new Phoenix.Socket('/live', { params })
+  const channel = socket.channel('lv:' + view.id, { url: location.href, params, session, static: phxStatic })
+  more.onclick = () => channel.push('event', { type: 'click', event: 'inc', value: {} })
+  socket.connect()
+  channel.join().receive('ok', () => { more.disabled = false })
+</script>`
+
 export const liveview = (server, counts) => {
   const pages = new Map()
   const sessions = new Map()
@@ -15,7 +28,9 @@ export const liveview = (server, counts) => {
     sessions.set(cookie, csrf)
     reply.setHeader('Set-Cookie', `_counter_key=${cookie}; path=/; HttpOnly; SameSite=Lax`)
     reply.end(`<html><head><meta name="csrf-token" content="${csrf}" /></head><body>
-<div id="${id}" data-phx-main data-phx-session="${session}" data-phx-static="${fixed}"><h1>0</h1></div></body></html>`)
+<div id="${id}" data-phx-main data-phx-session="${session}" data-phx-static="${fixed}"><h1>0</h1></div>
+<button id="inc" phx-click="inc" disabled>More</button>
+${CLIENT}</body></html>`)
   })
   const cookieOf = (request) => /_counter_key=([^;]+)/.exec(request.headers.cookie ?? '')?.[1]
   const sockets = new WebSocketServer({ server, path: '/live/websocket' })

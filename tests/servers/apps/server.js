@@ -1,7 +1,8 @@
 // Servers for files in examples/apps, and for apps that are recorded: `node server.js MODE PORT`. GET / tells how many
-// messages were said, and how many copies were sent, or what a mode counts besides.
+// messages were said, and how many copies were sent, or what a mode counts besides; GET /page/ is the page of an app.
 import http from 'node:http'
 import process from 'node:process'
+import { page } from '../page.mjs'
 import { graphql } from './graphql.js'
 import { liveview } from './liveview.js'
 import { stomp } from './stomp.js'
@@ -24,4 +25,5 @@ const modes = {
   sockjs: (server, counts) => stomp(server, counts, 'sockjs'),
 }
 modes[mode](server, counts)
+page(server, mode, import.meta.url)
 server.listen(port, '127.0.0.1')

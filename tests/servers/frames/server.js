@@ -1,16 +1,19 @@
 // Servers that collect what is new and send it as one frame, or relay it without an answer: `node server.js MODE PORT`. GET /
 // tells how many messages were said, how many copies were sent, how many of them in a history, how many were signed for, how many said
-// something else than the others, and how many connections came with a cookie.
+// something else than the others, and how many connections came with a cookie; GET /page/ is the page of an app.
 import crypto from 'node:crypto'
 import http from 'node:http'
 import process from 'node:process'
 import { Server } from 'socket.io'
 import { WebSocketServer } from 'ws'
+import { page } from '../page.mjs'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 const END = '\x1e'
 const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0, returned: 0, typedInChat: 0, typedInNews: 0 }
-const server = http.createServer((request, reply) => request.method === 'GET' && reply.end(JSON.stringify(counts)))
+const server = http.createServer(({ method, url }, reply) => {
+  if (method === 'GET' && !url.startsWith('/page/')) reply.end(JSON.stringify(counts))
+})
 
 /** Collects items for a while, and hands them over together. */
 const collector = (everyMs, flush) => {
@@ -369,4 +372,5 @@ const modes = {
 }
 
 modes[mode]()
+page(server, mode, import.meta.url)
 server.listen(port, '127.0.0.1')
