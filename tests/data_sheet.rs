@@ -53,7 +53,7 @@ fn connections_stay_within_their_bound() {
     });
     let outcome = sheet(&server.url(), &["--yes", "--max", "60"]);
     assert_eq!(found(&outcome.json(), "connections/open"), Some(json!(60)), "{outcome}");
-    // Those of the probes that wait are among them.
+    // The connections of the probes that wait are among them.
     assert_eq!(peak.load(Ordering::SeqCst), 60, "{outcome}");
 }
 

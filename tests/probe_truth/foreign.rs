@@ -203,7 +203,7 @@ pub(super) static NGINX_TLS: Kind = Kind {
     usual: OF_ECHOES,
     rows: &[
         row(
-            "TLS 1.2 alone, and sessions that nobody resumes",
+            "TLS 1.2 alone, no resumption",
             &["ssl_protocols TLSv1.2; ssl_session_cache off; ssl_session_tickets off;"],
             &[
                 ("tls_versions/versions", r#"["1.2"]"#),

@@ -27,7 +27,7 @@ pub(super) type Truth = (&'static str, &'static str);
 pub(super) const ANY: &str = "*";
 /// The truth of a row that cannot be filled.
 pub(super) const NOT_TRIED: &str = "not tried";
-/// The truth of a slow reader that loses nothing: which of the two it is, is no limit.
+/// The truth of a slow reader that loses nothing: neither behavior is a limit.
 const NOTHING_LOST: &str = "waits or buffers";
 
 /// Places that tell of a limit in every WebSocket's sheet, and what they hold where there is none.
@@ -226,7 +226,7 @@ impl Line {
 /// Places of a sheet beside the truth; none, if the probe ended without a sheet.
 pub(super) struct Proof {
     lines: Vec<Line>,
-    /// Sheets that were made until one was true.
+    /// Sheets made until one was true.
     tries: usize,
     pub(super) outcome: Outcome,
 }

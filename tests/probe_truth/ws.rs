@@ -114,7 +114,7 @@ static ROWS: [Row; 19] = [
         ],
     ),
     row(
-        "compression with a window of 2 KiB, and none that the client keeps",
+        "compression: a window of 2 KiB, no context of the client",
         &[r#"{"ws":{"perMessageDeflate":{"serverMaxWindowBits":11,"clientNoContextTakeover":true}}}"#],
         &[
             ("compression/deflate", "true"),

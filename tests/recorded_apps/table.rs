@@ -42,7 +42,7 @@ pub(super) struct Case {
     pub(super) copied: Option<&'static str>,
     /// Messages of each client that the server counts besides.
     pub(super) greetings: u64,
-    /// The protocol that `throng record` names meanwhile.
+    /// The protocol that `throng record` shows.
     pub(super) protocol: &'static str,
 }
 
@@ -231,7 +231,7 @@ fn tokens(tokens: [&str; 2]) -> Setting {
     Setting { name: "TOKENS", value: tokens.join(" "), secrets: tokens.map(str::to_owned).to_vec() }
 }
 
-/// Two browsers of one user, whom all is told, and the key of those who notify.
+/// Tokens of two browsers of one user, who gets all notifications, and the sender's API key.
 fn with_key() -> Vec<Setting> {
     let key = Setting { name: "API_KEY", value: API_KEY.to_owned(), secrets: vec![API_KEY.to_owned()] };
     vec![tokens([ADAS_TOKEN; 2]), key]

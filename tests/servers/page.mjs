@@ -1,8 +1,8 @@
-// The page of an app that is recorded, and its client: GET /page/ is pages/MODE.html beside the server, and what is below it are the
-// files of the server's packages.
+// The page of an app that is recorded, and its client: GET /page/ is pages/MODE.html beside the server, and paths below it are files of
+// the server's packages.
 import { readFileSync } from 'node:fs'
 
-/** Serves the page of a mode; `beside`: the address of the server's module. */
+/** Serves the page of a mode; `beside`: the URL of the server's module. */
 export const page = (server, mode, beside) => server.on('request', ({ url }, reply) => {
   if (!url.startsWith('/page/')) return
   const file = url.slice('/page/'.length)

@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws'
 
 const random = () => crypto.randomBytes(12).toString('base64url')
 
-/** What phoenix_live_view's client does of it (js/live_socket.js, js/view.js), over Phoenix' own socket. */
+/** The page's client: a part of phoenix_live_view's (js/live_socket.js, js/view.js), over Phoenix' own socket. */
 const CLIENT = `<script src="/page/phoenix/priv/static/phoenix.js"></script>
 <script>
   const [view, more] = [document.querySelector('[data-phx-main]'), document.querySelector('[phx-click]')]

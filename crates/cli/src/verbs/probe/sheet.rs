@@ -128,7 +128,7 @@ impl Sheet {
         }
         let rows = thread::scope(|scope| {
             let waiting = scope.spawn(|| rows_of(&WAITING));
-            // Opened later, they would come on top of those that another probe holds: more than `--max`.
+            // Opened later, their connections would add to what another probe holds, and exceed `--max`.
             while !(site.are_waiting_open() || waiting.is_finished() || site.is_interrupted()) {
                 thread::sleep(LOOK);
             }

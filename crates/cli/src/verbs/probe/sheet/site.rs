@@ -128,7 +128,7 @@ impl Site {
         self.are_waiting_open.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether they are.
+    /// Returns whether the connections of the probes that wait are open.
     pub(super) fn are_waiting_open(&self) -> bool {
         self.are_waiting_open.load(Ordering::Relaxed)
     }
