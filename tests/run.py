@@ -50,14 +50,13 @@ SCRIPTS = [["python3", "-m", "unittest", "discover", "-s", folder] for folder in
 TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>ok|FAILED|ignored)(?P<why>.*?)(?: <(?P<seconds>[0-9.]+)s>)?$")
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 SKIPPED = re.compile(r"^skipped: (?:\[(?P<name>[^]]+)\] )?")
-# tests/support: a test of times, which has failed before.
-RETRIED = re.compile(r"^retried: \[(?P<name>[^]]+)\] times: ")
 # The output of a test that failed, and the first line of its panic.
 OUTPUT = re.compile(r"^---- (?P<name>\S+) stdout ----$")
 PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at \S+:\d+:\d+:$")
-# What deadlines say that are over: of tests/support, of the scripts in tests/clients, and of sockets.
+# What tests of times say (tests/support), and deadlines that are over: of tests/support, of the scripts in
+# tests/clients, and of sockets.
 TIMING = re.compile(
-    r"still running after|not within \d|not done in time|waited in vain|Error: never: |Timeout \d+ms exceeded|WouldBlock|TimedOut"
+    r"^times: |still running after|not within \d|not done in time|waited in vain|Error: never: |Timeout \d+ms exceeded|WouldBlock|TimedOut"
 )
 
 
@@ -85,14 +84,13 @@ class Tally:
             if found["seconds"]:
                 self.seconds.append((float(found["seconds"]), name))
 
-    def add_reasons(self, program: str, lines: list[str], retried: set[str]) -> None:
+    def add_reasons(self, program: str, lines: list[str]) -> None:
         """Reads from what a program printed at its end why each test failed."""
         name, is_next = None, False
         with self.lock:
             for line in lines:
                 if found := OUTPUT.match(line.rstrip("\n")):
                     name = f"{program}: {found['name']}"
-                    self.timing |= {name} if found["name"] in retried else set()
                 elif name is None:
                     continue
                 if is_next:
@@ -234,8 +232,7 @@ def run_tests(program: Program, is_timed: bool) -> None:
         cwd=program.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )
     skippers: list[str] = []
-    retried: set[str] = set()
-    errors = threading.Thread(target=read_errors, args=(program, process.stderr, skippers, retried))
+    errors = threading.Thread(target=read_errors, args=(program, process.stderr, skippers))
     errors.start()
     timer = threading.Timer(PART_SECONDS_MAX, lambda: (end_tree(process.pid), process.kill()))
     timer.start()
@@ -252,7 +249,7 @@ def run_tests(program: Program, is_timed: bool) -> None:
                 rest.append(line)
         errors.join()
     timer.cancel()
-    TALLY.add_reasons(program.name, rest, retried)
+    TALLY.add_reasons(program.name, rest)
     status = process.returncode
     if rest:
         say(f"--- {program.name}\n{''.join(rest)}")
@@ -265,12 +262,10 @@ def run_tests(program: Program, is_timed: bool) -> None:
     TALLY.took(begun, f"{program.name} {' '.join(program.arguments)}".rstrip())
 
 
-def read_errors(program: Program, stderr, skippers: list[str], retried: set[str]) -> None:
-    """Shows the standard error of a program as it comes; notes which tests said there that they skip, or try again."""
+def read_errors(program: Program, stderr, skippers: list[str]) -> None:
+    """Shows the standard error of a program as it comes; notes which tests said there that they skip."""
     for line in stderr:
         say(f"{program.name}: {line}")
-        if found := RETRIED.match(line):
-            retried.add(found["name"])
         if found := SKIPPED.match(line):
             name = found["name"] or line
             if name not in skippers:

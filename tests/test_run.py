@@ -113,15 +113,20 @@ case "$*" in
 *--exact*) echo 'test a::x ... ok'; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'; exit 0 ;;
 esac
 echo 'retried: [a::x] times: 3 ms, not 2' >&2
+echo 'retried: [a::y] times: 3 ms, not 2' >&2
 echo 'test a::x ... FAILED'
+echo 'test a::y ... FAILED'
 echo '---- a::x stdout ----'
 echo "thread 'a::x' (7) panicked at tests/a.rs:1:1:"
-echo '4 ms, not 2'
-echo 'test result: FAILED. 0 passed; 1 failed; 0 ignored'
+echo 'times: 4 ms, not 2'
+echo '---- a::y stdout ----'
+echo "thread 'a::y' (8) panicked at tests/a.rs:2:1:"
+echo '12 of 13 arrived'
+echo 'test result: FAILED. 0 passed; 2 failed; 0 ignored'
 exit 101
 """)
-        self.assertEqual((self.tally.flaky, self.tally.failures, status), (["p: a::x"], [], 0))
-        self.assertIn("before: 4 ms, not 2", printed)
+        self.assertEqual((self.tally.flaky, self.tally.failures, status), (["p: a::x"], ["p: a::y"], 1))
+        self.assertIn("before: times: 4 ms, not 2", printed)
 
     def test_a_program_that_dies_is_a_failure(self):
         self.run_tests("echo 'test a::passes ... ok'; kill -9 $$")

@@ -38,8 +38,8 @@ pub fn check_all<Case: Sync>(
     );
 }
 
-/// The message of a test's panic.
-pub fn message(panic: &(dyn Any + Send)) -> &str {
+/// The message of a case's panic.
+fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked without a message")
 }

@@ -36,7 +36,6 @@ use std::fs::File;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -103,17 +102,25 @@ pub fn retry(what: &str, why: &str) {
     say_uncaptured("retried", what, why);
 }
 
-/// Runs a test of times, or of shares that depend on them, again, twice at most, if it fails: a machine that
-/// others use may be slow for a moment.
-pub fn timed(attempt: impl Fn()) {
+/// Runs a test again, twice at most, that returns an error because of its times, or of shares that depend on
+/// them: a machine that others use may be slow for a moment. What panics, as counts do, has failed.
+pub fn timed(attempt: impl Fn() -> Result<(), String>) {
     const ATTEMPTS_MAX: usize = 3;
     for _ in 1..ATTEMPTS_MAX {
-        match catch_unwind(AssertUnwindSafe(&attempt)) {
+        match attempt() {
             Ok(()) => return,
-            Err(panic) => retry("times", cases::message(&*panic)),
+            Err(why) => retry("times", &why),
         }
     }
-    attempt();
+    if let Err(why) = attempt() {
+        // tests/run.py tells by the first word that time was the reason.
+        panic!("times: {why}");
+    }
+}
+
+/// Returns an error for [`timed`] unless the times are as they should be.
+pub fn in_time(is_so: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(why()) }
 }
 
 /// Writes a line past the capture of a passing test's output, with the test's name.
