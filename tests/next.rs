@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::support::hostile::HostileServer;
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, finish, run, throng};
-use crate::support::{free_address, skip, wait_until};
+use crate::support::{free_address, retry, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// Runs until a command is proposed that a busy machine does not stand before.
@@ -57,6 +57,8 @@ pub(crate) fn follow(address: SocketAddr, rows: &[(&str, &str, &str, i32)]) {
             if proposes(&first, adds) {
                 break;
             }
+            let step = first.stdout.lines().find(|line| line.starts_with("NEXT"));
+            retry(line, step.unwrap_or("no NEXT"));
             first = run(&mut load(address, line), RUN_MAX);
         }
         if first.stdout.contains("NEXT      stop what else runs here") {
