@@ -178,7 +178,7 @@ fn recorded_messages_cannot_be_replayed() {
     coordinator.signal(Signal::KILL);
     // Beats of a coordinator that is gone, said again and again, keep no load up.
     let recorded = peer.all();
-    let said_until = Instant::now() + Duration::from_secs(6);
+    let said_until = Instant::now() + REACTS_WITHIN;
     let mut is_over = false;
     while Instant::now() < said_until && !is_over {
         for heard in recorded.iter().filter(|heard| heard.subject.ends_with(".down")) {

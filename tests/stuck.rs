@@ -6,6 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use net::proc::ports_of_tree;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -58,15 +59,13 @@ impl Phase {
         let lines = folder.path().join("lines.json");
         command.args(["--clients", "40", "--interval", "100ms", "--format", "json", "--no-preflight"]);
         let process = Process::start(command.args(self.flags()).arg("--stream").arg(&lines));
-        let has_second = || fs::read_to_string(&lines).is_ok_and(|text| text.contains(r#""event":"second""#));
+        let has = |field: &str| fs::read_to_string(&lines).is_ok_and(|text| text.contains(field));
         let is_reached = || match self {
             Phase::Connecting => connections_to(server.address) >= 4,
-            Phase::Loading | Phase::Draining => has_second(),
+            Phase::Loading => has(r#""event":"second""#),
+            Phase::Draining => has(r#""phase":"draining""#),
         };
         assert!(wait_until(PHASE_WITHIN, is_reached), "{self:?} is not reached");
-        if self == Phase::Draining {
-            thread::sleep(Duration::from_secs(2));
-        }
         process
     }
 }
@@ -125,14 +124,24 @@ fn a_child_that_stands_still(phase: Phase) {
     assert_salvaged(&finish(run, RUN_MAX), phase);
 }
 
-/// A run with its own server has no address beforehand: it is stopped when it has been there for a while.
-fn a_built_in_server_that_stands_still(flags: &str) {
+/// A run of 40 clients with a server of its own.
+fn self_contained(flags: &str) -> Command {
     let mut command = throng(["echo", "--clients", "40", "--interval", "100ms", "--format", "json"]);
-    let run = Process::start(command.args(flags.split(' ')).args(["--drain-timeout", "2s"]));
-    let server = || children(run.pid(), "serve").first().copied();
-    assert!(wait_until(PHASE_WITHIN, || server().is_some()), "no server of its own");
-    thread::sleep(Duration::from_secs(2));
-    stop(server().expect("it is needed still"));
+    command.args(flags.split(' ')).args(["--drain-timeout", "2s"]);
+    command
+}
+
+/// Connections to the server that a run has started for itself, whose address nobody knows beforehand.
+fn connections_to_own_server(run: &Process) -> usize {
+    let servers = children(run.pid(), "serve");
+    let tree = |pid: &Pid| ports_of_tree(pid.as_raw_nonzero().get().unsigned_abs());
+    let listeners = servers.first().and_then(|pid| tree(pid).ok()).unwrap_or_default();
+    listeners.into_iter().map(connections_to).sum()
+}
+
+/// Stops the server that a run has started for itself.
+fn a_built_in_server_that_stands_still(run: Process) {
+    stop(*children(run.pid(), "serve").first().expect("it is needed still"));
     let outcome = finish(run, RUN_MAX);
     assert_eq!(outcome.code, Some(3), "clients had no answer\n{outcome}");
     let results = outcome.json();
@@ -201,7 +210,7 @@ fn stuck_children_end_the_run() {
 
 #[test]
 fn stuck_own_servers_delay_nobody() {
-    a_built_in_server_that_stands_still("--duration 4s");
+    a_built_in_server_that_stands_still(start_measuring(&mut self_contained("--duration 4s")));
 }
 
 /// The same while it still answers more than it had the time for.
@@ -233,7 +242,9 @@ fn everybody_stands_still(phase: Phase) {
 #[ignore = "two minutes: make torture"]
 fn torture_everybody_stands_still_while_clients_connect() {
     everybody_stands_still(Phase::Connecting);
-    a_built_in_server_that_stands_still("--connect-rate 4 --duration 1s");
+    let run = Process::start(&mut self_contained("--connect-rate 4 --duration 1s"));
+    assert!(wait_until(PHASE_WITHIN, || connections_to_own_server(&run) >= 4), "no server of its own");
+    a_built_in_server_that_stands_still(run);
 }
 
 #[test]

@@ -190,6 +190,12 @@ impl<'a> Peer<'a> {
         std::mem::take(&mut self.unread)
     }
 
+    /// Reads until the client has begun a frame of HTTP/2 of this kind, or leaves.
+    pub fn until_frame(&mut self, kind: u8) -> &mut Self {
+        while !frame_kinds(&self.unread).contains(&kind) && self.read_more() {}
+        self
+    }
+
     /// Reads nothing until the server is stopped.
     pub fn ignore(&mut self) {
         while !self.is_over() {
@@ -295,6 +301,20 @@ impl<'a> Peer<'a> {
             Ok(0) | Err(_) => Err(Left),
         }
     }
+}
+
+/// The kinds of the frames that a client of HTTP/2 has sent, behind its preface (RFC 9113 §3.4, §4.1).
+pub fn frame_kinds(sent: &[u8]) -> Vec<u8> {
+    const PREFACE_BYTES: usize = 24;
+    const HEAD_BYTES: usize = 9;
+    let mut rest = sent.get(PREFACE_BYTES..).unwrap_or_default();
+    let mut kinds = Vec::new();
+    // A frame's length, and behind it its kind.
+    while let [l0, l1, l2, kind, ..] = *rest {
+        kinds.push(kind);
+        rest = rest.get(HEAD_BYTES + u32::from_be_bytes([0, l0, l1, l2]) as usize..).unwrap_or_default();
+    }
+    kinds
 }
 
 fn is_timeout(error: &std::io::Error) -> bool {
