@@ -1,8 +1,10 @@
 //! A server of `targets/`, installed, started and stopped as `throng shootout` does it.
 
+use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use suite::{Server, Tools};
@@ -13,10 +15,14 @@ use super::process::Process;
 /// A running server under test.
 pub struct Target {
     target: suite::Target,
-    server: Server,
+    /// `None` once it has been stopped.
+    server: Option<Server>,
     /// Holds its log.
-    _folder: TempDir,
+    folder: TempDir,
 }
+
+/// The name of the log.
+const LOG: &str = "server.log";
 
 /// Why a target, or a client, cannot be had on this machine, in a sentence.
 pub struct Unavailable(pub String);
@@ -59,21 +65,34 @@ impl Target {
     pub fn start_as(name: &str, variant: Option<&str>) -> Result<Target, Unavailable> {
         let target = Target::prepare(name, variant)?;
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(&target, Some(&folder.path().join("server.log")), &[], &tools());
+        let server = Server::start(&target, Some(&folder.path().join(LOG)), &[], &tools());
         let server = server.unwrap_or_else(|trouble| panic!("{}: {trouble}", target.name));
-        Ok(Target { target, server, _folder: folder })
+        Ok(Target { target, server: Some(server), folder })
     }
 
     /// The URL to load it at.
     pub fn url(&self) -> String {
-        self.server.place().url(&self.target, self.target.dialects[0])
+        let server = self.server.as_ref().expect("it runs");
+        server.place().url(&self.target, self.target.dialects[0])
     }
 
     /// Sends the manifest's signal. Panics if the server outlives its grace, or leaves a process behind.
-    pub fn stop(self) {
-        let end = self.server.stop();
+    pub fn stop(mut self) {
+        let end = self.server.take().expect("it runs").stop();
         assert!(!end.killed, "still running {:?} after the signal to stop", self.target.stop.grace);
         assert_eq!(end.left, 0, "it left processes behind");
+    }
+}
+
+impl Drop for Target {
+    /// Prints the server's log if the test failed, since it may say why.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // Ended first, so that its last words are in it.
+            drop(self.server.take());
+            let log = fs::read_to_string(self.folder.path().join(LOG)).unwrap_or_default();
+            eprintln!("--- log of {}\n{log}", self.target.name);
+        }
     }
 }
 
