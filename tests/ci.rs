@@ -32,7 +32,7 @@ fn junit_fails_for_absent_servers() {
             throng(["echo", "ws://127.0.0.1:1/ws", "--format", "junit", "--clients", "3", "--no-preflight"]);
         let outcome = run(command.args(["--duration", "100ms"]).args(limits), RUN_MAX);
         assert_eq!(outcome.code, Some(1), "{outcome}");
-        assert_eq!(outcome.stdout.matches("<error message=\"no client connected").count(), 1, "{outcome}");
+        assert_eq!(outcome.stdout.matches("<error type=\"loss.clients\"").count(), 1, "{outcome}");
     }
 }
 

@@ -4,11 +4,14 @@
 //! `failure`, `skipped` and `system-out` in it.
 
 use results::conclusion::{self, FailureRule};
-use results::finding::Finding;
-use results::format::{count, counted, printable};
+use results::finding::{Finding, Loss};
+use results::format::{counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
 
 use crate::names::unique;
+
+/// Words behind a broken limit of a search or a walk.
+const GOES_ON: &str = "the run goes on until it breaks";
 
 /// The run as JUnit's XML. A limit by which the run fails is a failure; one that broke on the way of a
 /// search, or at the end of a walk, is skipped, for that is how they find their answer. A step without limits
@@ -71,10 +74,11 @@ fn suite(run: &Run, rule: &FailureRule, step: &Step, load: &str) -> Suite {
     };
     let mut cases: String = limits.iter().copied().map(case).collect();
     // A search may well go on until no client gets in.
-    let dead = dead(step).filter(|_| !is_search || run.steps.iter().all(|step| self::dead(step).is_some()));
+    let lost = |step: &Step| conclusion::total(run.scenario, step);
+    let dead = lost(step).filter(|_| !is_search || run.steps.iter().all(|step| lost(step).is_some()));
     let measured = |outcome| testcase(&head("measured"), outcome);
-    if let Some(why) = &dead {
-        cases += &measured(Some(format!("<error message=\"{}\"/>{said}", escape(why))));
+    if let Some(loss) = &dead {
+        cases += &measured(Some(error(step, loss) + &said));
     } else if limits.is_empty() {
         cases = measured(None);
     }
@@ -110,23 +114,18 @@ fn unended(run: &Run, whole: u32) -> Suite {
     Suite { tests: 1, failures: 0, skipped: 0, errors: 1, xml }
 }
 
-/// Why a step says nothing about the server: no client got in, or nothing came back.
-fn dead(step: &Step) -> Option<String> {
-    let counts = &step.counts;
-    // Clients of earlier steps are counted as connected there.
-    let were_there = step.connections().max(step.reached.unwrap_or(0));
-    let nobody = counts.connects > counts.connecting && were_there == 0;
-    let is_unanswered = counts.sent > 0 && counts.expected > 0 && step.came() == 0;
-    let what = match nobody {
-        true => format!("no client connected, of {}", count(step.clients)),
-        false if is_unanswered && !step.was_interrupted() => {
-            format!("nothing was answered, of {} sent", count(counts.sent))
-        }
-        false => return None,
-    };
+/// The error of a step in which all was lost, with the most frequent error of its connections.
+fn error(step: &Step, loss: &Loss) -> String {
     let main = step.errors.iter().max_by_key(|(_, error)| error.count);
-    let why = main.map(|(kind, error)| format!(": {kind}: {}", error.example)).unwrap_or_default();
-    Some(what + &why)
+    let example = main.map(|(kind, error)| format!("{kind}: {}", error.example));
+    element("error", loss, example.as_deref())
+}
+
+/// A failure or an error. GitLab shows the text in it and no attributes, others the message.
+fn element(name: &str, loss: &Loss, example: Option<&str>) -> String {
+    let message = escape(&loss.to_string());
+    let example = example.map(|example| format!(": {}", escape(example))).unwrap_or_default();
+    format!("<{name} type=\"{}\" message=\"{message}\">{message}{example}</{name}>", loss.key())
 }
 
 /// The limits of a step. Of cases with one name GitLab shows the first alone, so none has the name of another.
@@ -145,14 +144,11 @@ fn outcome(scenario: Scenario, step: &Step, limit: &LimitOutcome, is_failure: bo
     if limit.passed() {
         return None;
     }
-    let was = conclusion::actual(limit);
-    let message = escape(&was.map_or_else(|| "was not measured".into(), |was| format!("was {was}")));
-    if !is_failure {
-        return Some(format!("<skipped message=\"{message}: the run goes on until it breaks\"/>"));
-    }
     let loss = conclusion::failing(scenario, step, limit);
-    let text = escape(&loss.to_string());
-    Some(format!("<failure type=\"{}\" message=\"{message}\">{text}</failure>", loss.key()))
+    Some(match is_failure {
+        true => element("failure", &loss, None),
+        false => format!("<skipped message=\"{}: {GOES_ON}\"/>", escape(&loss.to_string())),
+    })
 }
 
 /// A test case of these attributes, with what it holds.
@@ -216,15 +212,15 @@ mod tests {
             <testcase classname="throng.broadcast" name="1,000 clients: wrong==0" time="20.000"/>
           </testsuite>
           <testsuite name="4,000 clients" tests="6" failures="4" errors="0" skipped="0" time="20.000">
-            <testcase classname="throng.broadcast" name="4,000 clients: rtt.p95&lt;=250ms" time="20.000"><failure type="loss.limit" message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure><system-out>caveat.samples
+            <testcase classname="throng.broadcast" name="4,000 clients: rtt.p95&lt;=250ms" time="20.000"><failure type="loss.limit" message="rtt.p95&lt;=250ms was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure><system-out>caveat.samples
         </system-out></testcase>
-            <testcase classname="throng.broadcast" name="4,000 clients: missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure><system-out>caveat.samples
+            <testcase classname="throng.broadcast" name="4,000 clients: missing==0" time="20.000"><failure type="loss.missing" message="loss.missing">loss.missing</failure><system-out>caveat.samples
         </system-out></testcase>
-            <testcase classname="throng.broadcast" name="4,000 clients: unusable==0" time="20.000"><failure type="loss.clients" message="was 20">loss.clients</failure><system-out>caveat.samples
+            <testcase classname="throng.broadcast" name="4,000 clients: unusable==0" time="20.000"><failure type="loss.clients" message="loss.clients">loss.clients</failure><system-out>caveat.samples
         </system-out></testcase>
             <testcase classname="throng.broadcast" name="4,000 clients: disconnects==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="4,000 clients: unacknowledged==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="4,000 clients: wrong==0" time="20.000"><failure type="loss.wrong" message="was 3">loss.wrong</failure><system-out>caveat.samples
+            <testcase classname="throng.broadcast" name="4,000 clients: wrong==0" time="20.000"><failure type="loss.wrong" message="loss.wrong">loss.wrong</failure><system-out>caveat.samples
         </system-out></testcase>
             <system-out>caveat.samples
         </system-out>
@@ -251,7 +247,8 @@ mod tests {
         run.is_search = true;
         let xml = junit(&run);
         assert!(xml.contains("tests=\"12\" failures=\"0\" skipped=\"4\""), "{xml}");
-        assert!(xml.contains("<skipped message=\"was 6.40s: the run goes on until it breaks\"/>"), "{xml}");
+        let skipped = format!("<skipped message=\"rtt.p95&lt;=250ms was 6.40s: {GOES_ON}\"/>");
+        assert!(xml.contains(&skipped), "{xml}");
     }
 
     #[test]
@@ -287,17 +284,19 @@ mod tests {
         let error = |run: &Run| {
             let xml = junit(run);
             assert_eq!(xml.matches("errors=\"1\"").count(), 2, "of the suite, and of all: {xml}");
-            let (_, rest) = xml.split_once("<error message=\"").expect("there is one");
-            rest.split_once("\"/></testcase>").unwrap().0.to_owned()
+            let (_, rest) = xml.split_once("<error type=\"").expect("there is one");
+            let (error, _) = rest.split_once("</error></testcase>").unwrap();
+            assert!(error.ends_with(": refused: connection refused"), "{error}");
+            error.split_once('"').unwrap().0.to_owned()
         };
-        assert_eq!(error(&run), "no client connected, of 20,000: refused: connection refused");
+        assert_eq!(error(&run), "loss.clients");
         // Nothing is missing where nothing was due.
         run.steps[0].limits = limited().steps[0].limits.clone();
         assert!(junit(&run).contains("tests=\"5\" failures=\"0\""), "{}", junit(&run));
         let step = &mut run.steps[0];
-        step.counts =
-            stats::Counts { connects: 20, connected: 20, sent: 50, expected: 50, ..Default::default() };
-        assert_eq!(error(&run), "nothing was answered, of 50 sent: refused: connection refused");
+        let (connects, connected, sent, expected, missing) = (20, 20, 50, 50, 50);
+        step.counts = stats::Counts { connects, connected, sent, expected, missing, ..Default::default() };
+        assert_eq!(error(&run), "loss.missing");
         run.is_search = true;
         error(&run);
         run.steps.extend(sample::echo_run().steps);

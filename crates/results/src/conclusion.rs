@@ -26,7 +26,7 @@ mod undecided;
 use claim::NOT_FOUND;
 pub use claim::{Claim, Status, Tone};
 pub use held::{heaviest_kept, shown, untold};
-pub use losses::{actual, failing, failings};
+pub use losses::{actual, failing, failings, total};
 pub use trial::is_untrusted;
 use undecided::is_undecided;
 

@@ -62,6 +62,24 @@ fn share_lost(step: &Step) -> f64 {
     shares.fold(0.0, f64::max).min(1.0)
 }
 
+/// The loss of everything, in a step that tells nothing about the server: no client connected, or nothing that
+/// was due came.
+pub fn total(scenario: Scenario, step: &Step) -> Option<Loss> {
+    let counts = &step.counts;
+    // Clients of earlier steps are counted as connected there.
+    let were_there = step.connections().max(step.reached.unwrap_or(0));
+    if counts.connects > counts.connecting && were_there == 0 {
+        return Some(Loss::Clients {
+            missing: step.clients,
+            of: step.clients,
+            errors: why_not(scenario, step),
+        });
+    }
+    let is_unanswered = counts.sent > 0 && counts.expected > 0 && step.came() == 0;
+    let missing = Figure::Counted(Counted::Count(Count::Missing));
+    loss(scenario, step, missing).filter(|_| is_unanswered && !step.was_interrupted())
+}
+
 /// Everything that was lost or wrong in a step that passed all the same, because it was allowed.
 pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<Loss> {
     standing::FIGURES
