@@ -354,6 +354,18 @@ def end_tree(pid: int) -> None:
             os.kill(child, signal.SIGKILL)
 
 
+def home() -> str:
+    """The folder in which Go and npm keep their caches: of the environment, or of a user who may be known by number alone."""
+    if of_environment := os.environ.get("HOME"):
+        return of_environment
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        folder = ROOT / "target" / "home"
+        folder.mkdir(parents=True, exist_ok=True)
+        return str(folder)
+
+
 def main() -> int:
     is_timed = sys.argv[1:] == ["--times"]
     if sys.argv[1:] and not is_timed:
@@ -362,8 +374,7 @@ def main() -> int:
     if "CI" in os.environ:
         # What is built once needs no traces for a second time: 20 GB of them.
         os.environ.setdefault("CARGO_INCREMENTAL", "0")
-    # Go and npm keep their caches there.
-    os.environ.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
+    os.environ["HOME"] = home()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:

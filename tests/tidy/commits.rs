@@ -1,9 +1,7 @@
 //! Subjects of commits, which a log shows in one line each.
 
-use std::process::Command;
-
 use super::comments::CLAUSES;
-use super::{assert_none, root};
+use super::{assert_none, git};
 
 /// The newest commits: those before them were written under other rules.
 const COMMITS: &str = "-100";
@@ -12,11 +10,7 @@ const SUBJECT_CHARS_MAX: usize = 72;
 
 #[test]
 fn subjects_are_short_sentences() {
-    let git =
-        Command::new("git").args(["log", "--no-merges", COMMITS, "--format=%s"]).current_dir(root()).output();
-    let output = git.expect("git tells its commits");
-    assert!(output.status.success(), "git log: {}", String::from_utf8_lossy(&output.stderr));
-    let subjects = String::from_utf8(output.stdout).unwrap();
+    let subjects = git(&["log", "--no-merges", COMMITS, "--format=%s"]);
     assert_none(
         "subjects that are long, or begin with no verb",
         subjects.lines().filter(|subject| !is_subject(subject)).map(str::to_owned).collect(),

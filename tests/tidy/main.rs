@@ -333,12 +333,19 @@ fn modules(name: &str) -> Modules {
 
 /// Files that git would ship, without those deleted, relative to the root.
 fn tracked_files() -> Vec<String> {
-    let git = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
-    let output = git.expect("git lists the files that the rules are about");
-    assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
-    let files = String::from_utf8(output.stdout).unwrap();
+    let files = git(&["ls-files", "-z"]);
     let files = files.split_terminator('\0').filter(|file| root().join(file).is_file());
     files.map(str::to_owned).collect()
+}
+
+/// The output of git about this repository.
+fn git(arguments: &[&str]) -> String {
+    // It refuses another user's repository, which a clone is to root in a container.
+    let anyone = ["-c", "safe.directory=*"];
+    let output = Command::new("git").args(anyone).args(arguments).current_dir(root()).output();
+    let output = output.expect("git tells the files and commits that the rules are about");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 fn rust_files() -> Vec<String> {
