@@ -165,6 +165,38 @@ esac
             self.assertFalse(run.part("hangs", ["sleep", "60"]))
         self.assertIn("hangs: not done after", printed.getvalue())
 
+    def test_users_without_a_name_have_a_home(self):
+        known = mock.Mock(pw_dir="/home/known")
+        for environment, user, expected in [
+            ({"HOME": "/home/mine"}, {"return_value": known}, "/home/mine"),
+            ({}, {"return_value": known}, "/home/known"),
+            ({"HOME": ""}, {"return_value": known}, "/home/known"),
+            ({}, {"side_effect": KeyError}, str(self.folder / "target/home")),
+        ]:
+            here = mock.patch.object(run, "ROOT", self.folder)
+            with mock.patch.dict("os.environ", environment, clear=True), mock.patch("pwd.getpwuid", **user), here:
+                self.assertEqual(run.home(), expected)
+        self.assertTrue((self.folder / "target/home").is_dir())
+
+    def test_times_are_of_the_slowest(self):
+        self.tally.seconds = [(float(seconds), f"p: takes_{seconds}") for seconds in range(31)]
+        self.tally.parts = [(0.9, "short"), (1.5, "middle"), (60.0, "long")]
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            run.report(is_timed=True)
+        lines = printed.getvalue().splitlines()
+        self.assertEqual(lines[0], "the slowest 30 tests")
+        self.assertEqual([line.split()[-1] for line in lines[1:31]], [f"takes_{seconds}" for seconds in range(30, 0, -1)])
+        self.assertEqual([line.split()[0] for line in lines[31:]], ["parts", "60", "2", "0"])
+
+    def test_tests_are_timed_where_asked(self):
+        path = self.folder / "program"
+        path.write_text("#!/bin/sh\nprintf 'test a::says ... ok <0.125s>\\n%s\\n' \"$*\"\n")
+        path.chmod(0o755)
+        for is_timed in [True, False]:
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                run.run_tests(run.Program("p", str(path), str(self.folder)), is_timed)
+            self.assertEqual("--report-time" in printed.getvalue(), is_timed)
+
     def test_the_last_line_counts(self):
         self.tally.add_result(3, 0, 1)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
