@@ -22,7 +22,7 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,8 +43,9 @@ NICE_TESTS = 10
 # Installing Python packages is half compiling what nobody imports.
 ENVIRONMENT = {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NPM_CONFIG_UPDATE_NOTIFIER": "false"}
 AUTOBAHN = ["python3", "tests/autobahn/run.py", "--quick", "--built"]
-# The example in its README; no other crate has one.
-DOC_TESTS = [CARGO, "test", "-q", "--locked", "--doc", "-p", "throng-codec"]
+# Codec has the only example. Alone, or by another compiler, it would be built anew with all that it uses; here rustdoc
+# reads the other crates in vain, in a second or two each.
+DOC_TESTS = [CARGO, "test", "-q", *EVERYTHING, "--doc"]
 SCRIPTS = [["python3", "-m", "unittest", "discover", "-s", folder] for folder in ("tests", "tests/autobahn", "deploy/packages")]
 
 TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>ok|FAILED|ignored)(?P<why>.*?)(?: <(?P<seconds>[0-9.]+)s>)?$")
@@ -162,12 +163,15 @@ def wait(process: subprocess.Popen, name: str) -> str:
         return process.communicate()[0] or ""
 
 
-def part(name: str, *commands: list, niceness: int = 0) -> bool:
+def part(name: str, *commands: list, niceness: int = 0, **environment: str) -> bool:
     """Runs commands one after another up to the first that fails; prints what they said once they have ended."""
     begun = time.monotonic()
     output = ""
     for command in commands:
-        process = start(["nice", "-n", niceness, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        process = start(
+            ["nice", "-n", niceness, *command],
+            env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
         output += f"{' '.join(map(str, command))}\n{wait(process, name)}"
         if process.returncode != 0:
             TALLY.fail(name)
@@ -203,6 +207,7 @@ def build() -> list[Program]:
     return programs
 
 
+@cache
 def compiler() -> dict[str, str]:
     """The compiler that has clippy's lints, which compiles all the same, and makes the documentation beside it.
 
@@ -399,7 +404,7 @@ def run_all(is_timed: bool) -> None:
         lambda: [guarded(partial(run_tests, program, is_timed)) for program in others],
         lambda: part("autobahn", AUTOBAHN, niceness=NICE_TESTS),
         lambda: part("scripts", *SCRIPTS),
-        lambda: part("doc tests", DOC_TESTS, niceness=NICE_TESTS),
+        lambda: part("doc tests", DOC_TESTS, niceness=NICE_TESTS, **compiler()),
     )
     # Both halves of the whole program's tests are one program.
     run_again([waiting, *others], is_timed)

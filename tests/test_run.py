@@ -160,17 +160,22 @@ esac
         self.assertNotIn("second", printed.getvalue())
         self.assertEqual(self.tally.failures, ["both"])
 
+    def test_a_part_has_an_environment_of_its_own(self):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertTrue(run.part("says", ["sh", "-c", "echo $COMPILER"], COMPILER="one of its own"))
+        self.assertIn("one of its own\n", printed.getvalue())
+
     def test_a_part_that_hangs_is_ended(self):
         with mock.patch.object(run, "PART_SECONDS_MAX", 0.2), contextlib.redirect_stdout(io.StringIO()) as printed:
             self.assertFalse(run.part("hangs", ["sleep", "60"]))
         self.assertIn("hangs: not done after", printed.getvalue())
 
     def test_users_without_a_name_have_a_home(self):
-        known = mock.Mock(pw_dir="/home/known")
+        known = mock.Mock(pw_dir="/users/known")
         for environment, user, expected in [
-            ({"HOME": "/home/mine"}, {"return_value": known}, "/home/mine"),
-            ({}, {"return_value": known}, "/home/known"),
-            ({"HOME": ""}, {"return_value": known}, "/home/known"),
+            ({"HOME": "/users/mine"}, {"return_value": known}, "/users/mine"),
+            ({}, {"return_value": known}, "/users/known"),
+            ({"HOME": ""}, {"return_value": known}, "/users/known"),
             ({}, {"side_effect": KeyError}, str(self.folder / "target/home")),
         ]:
             here = mock.patch.object(run, "ROOT", self.folder)
