@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::cases::check_all;
 use crate::support::hostile::HostileServer;
 use crate::support::throng::{Outcome, Server, caveat, errors_of, run, sum_of, throng};
 use crate::support::{in_time, timed};
@@ -56,13 +57,14 @@ pub(crate) fn assert_accounted(results: &Value, hearers: u64) {
 
 #[test]
 fn messages_for_absentees_need_a_history() {
-    let server = Server::start(&["--threads", "2"]);
-    for flags in [
+    let cases = [
         "--flap 1s..2s:500ms --flap-how close",
         "--flap 1s..2s:500ms --flap-how reset --protocol binary",
         "--flap 1s..2s:500ms --flap-how silence",
         "--flap 500ms..1s --flap-how close,reset,silence --protocol phoenix",
-    ] {
+    ];
+    let check = |flags: &&str| {
+        let server = Server::start(&["--threads", "2"]);
         let load = "--clients 20 --rate 100 -d 4s --threads 2 --seed 1";
         let results = results(0, &server, &format!("{load} {flags}"));
         assert_accounted(&results, 20);
@@ -75,13 +77,15 @@ fn messages_for_absentees_need_a_history() {
         // A broadcast is complete when those have it who are here: it waits for nobody who is away, who lost
         // it for good.
         let completion = results["steps"][0]["completion"]["p50_ms"].as_f64().unwrap();
-        assert!(completion < 300.0, "{flags}: {results:#}");
+        in_time(completion < 300.0, || format!("{results:#}"))?;
         if flags.contains(":500ms") {
             // Half a second at 100/s, and what it takes to connect and was under way.
             let per_absence = of("lost_offline") as f64 / of("cut") as f64;
-            assert!((48.0..70.0).contains(&per_absence), "{flags}: {per_absence} of 50");
+            in_time((48.0..70.0).contains(&per_absence), || format!("{per_absence} of 50"))?;
         }
-    }
+        Ok(())
+    };
+    check_all(&cases, |flags| (*flags).to_owned(), |flags| timed(|| check(flags)));
 }
 
 #[test]

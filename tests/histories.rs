@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::flap::{RUN_MAX, assert_accounted, results};
+use crate::support::cases::check_all;
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
@@ -16,36 +19,55 @@ use crate::support::{free_address, in_time, skip, timed};
 /// nothing.
 const OVER_SOCKET_IO: &str = "--protocol socketio --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset --seed 4";
 
+/// A load with a server of its own, beside others.
+type Case = (&'static str, fn() -> Result<(), String>);
+
 #[test]
 fn histories_recover_what_they_keep() {
-    timed(assert_what_is_kept_comes);
+    let cases: [Case; 4] = [
+        ("all is kept", all_is_kept),
+        ("sessions anew", sessions_are_anew),
+        ("some are kept", some_are_kept),
+        ("kept for a while", kept_for_a_while),
+    ];
+    check_all(&cases, |(name, _)| (*name).to_owned(), |(_, check)| timed(check));
 }
 
-fn assert_what_is_kept_comes() -> Result<(), String> {
-    let server = Server::start(&["--threads", "1", "--history", "1000"]);
-    let kept = results(0, &server, OVER_SOCKET_IO);
-    assert_accounted(&kept, 20);
+/// The results over Socket.IO, of a server that keeps this.
+fn kept_by(history: &str, flags: &str) -> Value {
+    let server = Server::start(&["--threads", "1", "--history", history]);
+    let results = results(0, &server, &format!("{OVER_SOCKET_IO}{flags}"));
+    assert_accounted(&results, 20);
+    results
+}
+
+fn all_is_kept() -> Result<(), String> {
+    let kept = kept_by("1000", "");
     let of = |name| sum_of(&kept, name);
     assert_eq!(of("recovered"), of("offline_due"), "{kept:#}");
     assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{kept:#}");
     assert_eq!(kept["steps"][0]["replay"]["count"], of("recovered"), "{kept:#}");
     // Less is due to who loses a connection in the last second.
-    in_time(of("offline_due") > 40 * of("cut"), || format!("{kept:#}"))?;
-    let anew = results(0, &server, &format!("{OVER_SOCKET_IO} --no-session-resume"));
-    assert_accounted(&anew, 20);
+    in_time(of("offline_due") > 40 * of("cut"), || format!("{kept:#}"))
+}
+
+fn sessions_are_anew() -> Result<(), String> {
+    let anew = kept_by("1000", " --no-session-resume");
     assert!(sum_of(&anew, "recovered") <= sum_of(&anew, "cut"), "{anew:#}");
-    in_time(sum_of(&anew, "lost_offline") > 40 * sum_of(&anew, "cut"), || format!("{anew:#}"))?;
-    // With a rate r and an absence d, r·d − B are lost of each: 50/s for a second, of which 20 are kept.
-    let few = Server::start(&["--threads", "1", "--history", "20"]);
-    let few = results(0, &few, OVER_SOCKET_IO);
-    assert_accounted(&few, 20);
+    in_time(sum_of(&anew, "lost_offline") > 40 * sum_of(&anew, "cut"), || format!("{anew:#}"))
+}
+
+/// Messages lost of each absence d at a rate r are r·d − B: 50/s for a second, of which 20 are kept.
+fn some_are_kept() -> Result<(), String> {
+    let few = kept_by("20", "");
     let per_absence = |name| sum_of(&few, name) as f64 / sum_of(&few, "cut") as f64;
     in_time((17.0..=21.0).contains(&per_absence("recovered")), || format!("{few:#}"))?;
-    in_time((22.0..=40.0).contains(&per_absence("lost_offline")), || format!("{few:#}"))?;
-    // Half a second's worth: what was sent in the first half of the absence is lost.
-    let brief = Server::start(&["--threads", "1", "--history", "500ms"]);
-    let brief = results(0, &brief, OVER_SOCKET_IO);
-    assert_accounted(&brief, 20);
+    in_time((22.0..=40.0).contains(&per_absence("lost_offline")), || format!("{few:#}"))
+}
+
+/// Half a second's worth: what was sent in the first half of the absence is lost.
+fn kept_for_a_while() -> Result<(), String> {
+    let brief = kept_by("500ms", "");
     let share = sum_of(&brief, "recovered") as f64 / sum_of(&brief, "offline_due") as f64;
     in_time((0.40..=0.55).contains(&share), || format!("{share}: {brief:#}"))
 }
@@ -56,81 +78,107 @@ const OVER_CABLE: &str = "--protocol actioncable --cable-extended --clients 20 -
 
 #[test]
 fn action_cable_recovers_all_or_nothing() {
-    let server = Server::start(&["--history", "1000"]);
-    let kept = results(0, &server, OVER_CABLE);
-    assert_accounted(&kept, 20);
-    let of = |name| sum_of(&kept, name);
-    assert!(of("offline_due") > 40 * of("cut") && of("recovered") == of("offline_due"), "{kept:#}");
-    assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{kept:#}");
-    // Nothing is asked for in the plain protocol, and by who comes back as somebody else.
-    for anew in [&OVER_CABLE.replace("--cable-extended", ""), &format!("{OVER_CABLE} --no-session-resume")] {
-        let anew = results(0, &server, anew);
-        assert_accounted(&anew, 20);
-        assert!(sum_of(&anew, "recovered") <= sum_of(&anew, "cut"), "{anew:#}");
-    }
-    // With fewer than r·d of them kept, a history has forgotten some, and is rejected.
-    let few = results(0, &Server::start(&["--history", "20"]), OVER_CABLE);
-    assert_accounted(&few, 20);
-    assert!(sum_of(&few, "recovered") <= sum_of(&few, "cut") && sum_of(&few, "cut") >= 20, "{few:#}");
+    let cases = [
+        ("1000", OVER_CABLE.to_owned(), true),
+        // Nothing is asked for in the plain protocol, and by who comes back as somebody else.
+        ("1000", OVER_CABLE.replace("--cable-extended", ""), false),
+        ("1000", format!("{OVER_CABLE} --no-session-resume"), false),
+        // With fewer than r·d of them kept, a history has forgotten some, and is rejected.
+        ("20", OVER_CABLE.to_owned(), false),
+    ];
+    check_all(
+        &cases,
+        |(history, flags, _)| format!("{history} {flags}"),
+        |(history, flags, is_all)| {
+            let results = results(0, &Server::start(&["--history", *history]), flags);
+            assert_accounted(&results, 20);
+            match is_all {
+                true => assert_all_recovered(&results),
+                false => {
+                    let [recovered, cut] = ["recovered", "cut"].map(|name| sum_of(&results, name));
+                    assert!(recovered <= cut && cut >= 20, "{results:#}");
+                }
+            }
+        },
+    );
+}
+
+/// Asserts that all that was due to clients while they were away came, and once.
+fn assert_all_recovered(results: &Value) {
+    let of = |name| sum_of(results, name);
+    assert!(of("offline_due") > 40 * of("cut") && of("recovered") == of("offline_due"), "{results:#}");
+    assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{results:#}");
 }
 
 #[test]
 fn polling_sessions_resume_as_websockets() {
-    let server = Server::start(&["--history", "1000"]);
-    for transport in ["polling", "upgrade"] {
+    let resume = |transport: &&str| {
+        let server = Server::start(&["--history", "1000"]);
         let kept = results(0, &server, &format!("{OVER_SOCKET_IO} --transport {transport}"));
         assert_accounted(&kept, 20);
-        let of = |name| sum_of(&kept, name);
-        assert!(of("offline_due") > 40 * of("cut") && of("recovered") == of("offline_due"), "{kept:#}");
-        assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{kept:#}");
-    }
+        assert_all_recovered(&kept);
+    };
+    check_all(&["polling", "upgrade"], |transport| (*transport).to_owned(), resume);
 }
 
 /// SockJS opens a session anew, whatever the transport, and Phoenix rejoins: a history is nothing to either.
 #[test]
 fn protocols_without_recovery_lose_messages() {
-    timed(assert_lost_whatever_is_kept);
-}
-
-fn assert_lost_whatever_is_kept() -> Result<(), String> {
-    let server = Server::start(&["--history", "1000"]);
     let load = "--clients 20 --rate 50 -d 4s --threads 2 --flap 1s..2s:500ms --flap-how close,reset,silence";
-    for protocol in [
+    let lose = |protocol: &&str| {
+        let server = Server::start(&["--history", "1000"]);
+        let anew = results(0, &server, &format!("{load} {protocol}"));
+        assert_accounted(&anew, 20);
+        let of = |name| sum_of(&anew, name);
+        assert!(of("recovered") <= of("cut"), "{anew:#}");
+        assert_eq!((of("missing"), of("duplicate")), (0, 0), "{anew:#}");
+        in_time(of("lost_offline") > 10 * of("cut"), || format!("{anew:#}"))
+    };
+    let protocols = [
         "--protocol phoenix",
         "--protocol sockjs",
         "--protocol sockjs --transport eventsource",
         "--protocol sockjs --transport xhr-polling",
-    ] {
-        let anew = results(0, &server, &format!("{load} {protocol}"));
-        assert_accounted(&anew, 20);
-        let of = |name| sum_of(&anew, name);
-        assert!(of("recovered") <= of("cut"), "{protocol}: {anew:#}");
-        assert_eq!((of("missing"), of("duplicate")), (0, 0), "{protocol}: {anew:#}");
-        in_time(of("lost_offline") > 10 * of("cut"), || format!("{protocol}: {anew:#}"))?;
-    }
-    Ok(())
+    ];
+    check_all(&protocols, |protocol| (*protocol).to_owned(), |protocol| timed(|| lose(protocol)));
 }
+
+/// A fault in what a server sends again, asserted over the protocol of these flags.
+type Fault = fn(&str);
 
 #[test]
 fn faults_of_histories_are_told_apart() {
-    for over in [OVER_SOCKET_IO, OVER_CABLE] {
-        goes_wrong(over);
-    }
+    let faults: [(&str, Fault); 3] =
+        [("forget", assert_forgotten), ("again", assert_sent_again), ("swap", assert_swapped)];
+    let cases = [OVER_SOCKET_IO, OVER_CABLE].map(|over| faults.map(|(name, fault)| (name, fault, over)));
+    check_all(
+        cases.as_flattened(),
+        |(name, _, over)| format!("{name} {over}"),
+        |(_, fault, over)| fault(over),
+    );
 }
 
-fn goes_wrong(over: &str) {
-    let replayed = |fault: &str, code| {
-        let server = Server::start(&["--threads", "1", "--history", "1000", "--fault", fault]);
-        let results = results(code, &server, over);
-        assert_accounted(&results, 20);
-        assert_eq!(sum_of(&results, "missing"), 0, "{fault}: {results:#}");
-        ["offline_due", "lost_offline", "duplicate", "reordered"].map(|name| sum_of(&results, name))
-    };
-    let [due, lost, duplicate, reordered] = replayed("forget=9%10", 0);
+/// Counts of copies that were due, lost, doubled and out of order, of a server with this fault.
+fn replayed(fault: &str, code: i32, over: &str) -> [u64; 4] {
+    let server = Server::start(&["--threads", "1", "--history", "1000", "--fault", fault]);
+    let results = results(code, &server, over);
+    assert_accounted(&results, 20);
+    assert_eq!(sum_of(&results, "missing"), 0, "{fault}: {results:#}");
+    ["offline_due", "lost_offline", "duplicate", "reordered"].map(|name| sum_of(&results, name))
+}
+
+fn assert_forgotten(over: &str) {
+    let [due, lost, duplicate, reordered] = replayed("forget=9%10", 0, over);
     assert!(lost.abs_diff(due / 10) <= 1 && duplicate + reordered == 0, "{lost} of {due}");
-    let [due, lost, duplicate, _] = replayed("again=9%10", 3);
+}
+
+fn assert_sent_again(over: &str) {
+    let [due, lost, duplicate, _] = replayed("again=9%10", 3, over);
     assert!(duplicate.abs_diff(due / 10) <= 1 && lost == 0, "{duplicate} of {due}");
-    // Order is one sender's, of which there is one here.
+}
+
+/// Order is one sender's, of which there is one here.
+fn assert_swapped(over: &str) {
     let server = Server::start(&["--threads", "1", "--history", "1000", "--fault", "swap=8%10"]);
     let results = results(0, &server, &format!("{over} --senders 5% --allow-loss 100%"));
     assert_accounted(&results, 20);
@@ -188,35 +236,50 @@ fn guarantee(outcome: &Outcome) -> &str {
     outcome.stdout.lines().find(|line| line.starts_with("guarantee")).unwrap_or_default()
 }
 
+/// An audit of a server that keeps this.
+fn audit(history: &str, flags: &str) -> Outcome {
+    let server = Server::start(&["--history", history]);
+    let url = format!("{}socket.io/", server.url());
+    let mut command = throng(["audit", &url, "--protocol", "socketio", "--no-report", "--seed", "4"]);
+    let load = "--clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset";
+    run(command.args(load.split_whitespace()).args(flags.split_whitespace()), RUN_MAX)
+}
+
 #[test]
 fn audits_exit_with_3_below_requirements() {
-    let audit = |server: &Server, flags: &str| {
-        let url = format!("{}socket.io/", server.url());
-        let mut command = throng(["audit", &url, "--protocol", "socketio", "--no-report", "--seed", "4"]);
-        let load = "--clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset";
-        run(command.args(load.split_whitespace()).args(flags.split_whitespace()), RUN_MAX)
-    };
-    let counts = |outcome: &Outcome| {
-        let results = outcome.json();
-        ["lost_offline", "missing", "duplicate", "reordered"].map(|name| sum_of(&results, name))
-    };
-    let keeps = Server::start(&["--history", "1000"]);
-    let outcome = audit(&keeps, "--format json --require at-least-once");
-    assert_eq!((outcome.code, counts(&outcome)), (Some(0), [0; 4]), "{outcome}");
-    assert!(sum_of(&outcome.json(), "recovered") > 0, "{outcome}");
-    for (flags, code) in [("--no-session-resume", 0), ("--no-session-resume --require at-least-once", 3)] {
-        let outcome = audit(&keeps, &format!("--format json {flags}"));
-        assert_eq!(outcome.code, Some(code), "{outcome}");
-        let [lost, here @ ..] = counts(&outcome);
-        assert!(lost > 0 && here == [0; 3], "{outcome}");
-        let results = outcome.json();
-        let limit = finding(&results["steps"][0]["losses"], "loss.limit");
-        assert_eq!(limit.is_some(), code == 3, "{outcome}");
-    }
-    // In the classes that ages are told by.
-    let brief = Server::start(&["--history", "500ms"]);
-    let outcome = audit(&brief, "");
+    let cases = [
+        ("--require at-least-once", 0),
+        ("--no-session-resume", 0),
+        ("--no-session-resume --require at-least-once", 3),
+    ];
+    check_all(
+        &cases,
+        |(flags, _)| (*flags).to_owned(),
+        |(flags, code)| {
+            let outcome = audit("1000", &format!("--format json {flags}"));
+            assert_eq!(outcome.code, Some(*code), "{outcome}");
+            let results = outcome.json();
+            let [lost, here @ ..] =
+                ["lost_offline", "missing", "duplicate", "reordered"].map(|name| sum_of(&results, name));
+            let is_anew = flags.contains("--no-session-resume");
+            assert_eq!((lost > 0, here), (is_anew, [0; 3]), "{outcome}");
+            assert!(is_anew || sum_of(&results, "recovered") > 0, "{outcome}");
+            let limit = finding(&results["steps"][0]["losses"], "loss.limit");
+            assert_eq!(limit.is_some(), *code == 3, "{outcome}");
+        },
+    );
+}
+
+/// In the classes that ages are told by.
+#[test]
+fn audits_tell_how_long_messages_are_kept() {
+    let outcome = audit("500ms", "");
     assert!(guarantee(&outcome).contains(" 500ms "), "{outcome}");
+}
+
+#[test]
+fn audits_without_absences_are_unmeasured() {
+    let keeps = Server::start(&["--history", "1000"]);
     // A message every ten seconds, to clients that are here for a minute: nothing to miss.
     let idle = "--rate 0.1 -d 1s --flap 60s:1s --require at-least-once --format json";
     let mut command = throng(["audit", &keeps.url(), "--no-report", "--clients", "2"]);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::cases::check_all;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
@@ -95,9 +96,8 @@ fn counts(results: &Value) -> [u64; 6] {
 
 #[test]
 fn dues_follow_from_attendance() {
-    let server = Server::start(&[]);
     let all = everybody();
-    for (place, app, more) in [
+    let cases = [
         ("/ws", plain("plain", &all), &[][..]),
         ("/ws", plain("plain", &all), &["--threads", "3", "--concurrent", "4"]),
         ("/socket/websocket", phoenix(&all), &["--processes", "2", "--threads", "1"]),
@@ -105,22 +105,24 @@ fn dues_follow_from_attendance() {
         ("/cable", actioncable(&all, "BenchmarkChannel"), &[]),
         ("/socket.io/", socketio(&all), &["--threads", "2"]),
         ("/socket.io/", socketio(&all), &["--transport", "polling"]),
-    ] {
-        let outcome = run_app(&server, place, &app, more);
-        assert_eq!(outcome.code, Some(0), "{app}\n{more:?}: {outcome}");
+    ];
+    let name = |(place, _, more): &(&str, String, &[&str])| format!("{place} {more:?}");
+    check_all(&cases, name, |(place, app, more)| {
+        let outcome = run_app(&Server::start(&[]), place, app, more);
+        outcome.assert_held();
         let results = outcome.json();
-        assert_eq!(counts(&results), [0; 6], "{more:?}: {outcome}");
+        assert_eq!(counts(&results), [0; 6], "{outcome}");
         let of = |name| sum_of(&results, name);
-        assert_eq!(of("expected"), of("received"), "{more:?}: {outcome}");
+        assert_eq!(of("expected"), of("received"), "{outcome}");
         // Of four fifths of the messages, about eight of ten have each: those who are there.
         let certain = of("received") - of("in_passing");
-        assert!(certain > of("sent") && of("received") < 8 * of("sent"), "{more:?}: {outcome}");
+        assert!(certain > of("sent") && of("received") < 8 * of("sent"), "{outcome}");
         let step = &results["steps"][0];
         let figure = |name: &str| step[name]["count"].as_u64().unwrap_or(0);
-        assert!(of("visits") > 60 && figure("join") == of("visits"), "{more:?}: {outcome}");
+        assert!(of("visits") > 60 && figure("join") == of("visits"), "{outcome}");
         // Action Cable confirms no departure.
-        assert_eq!(figure("leave") > 30, !app.contains("actioncable"), "{more:?}: {outcome}");
-    }
+        assert_eq!(figure("leave") > 30, !app.contains("actioncable"), "{outcome}");
+    });
 }
 
 #[test]
@@ -147,16 +149,17 @@ fn some_stay_where_others_come_and_go() {
         "[[role]]\nname = \"host\"\nshare = \"20%\"\nsays = [{{ say = \"line\", rate = \"80/s\" }}]\nrooms = [\"hall\"]\n\
          [[role]]\nname = \"guest\"\nshare = \"80%\"\nsays = [{{ say = \"note\", rate = \"20/s\" }}]\nvisit = {VISIT}\n"
     );
-    let server = Server::start(&[]);
-    for (place, app) in [
+    let cases = [
         ("/ws", plain("plain", &roles)),
         ("/socket/websocket", phoenix(&roles)),
         ("/socket.io/", socketio(&roles)),
-    ] {
+    ];
+    let name = |(place, _): &(&str, String)| (*place).to_owned();
+    check_all(&cases, name, |(place, app)| {
         let app = app.replace("share = \"20%\"\nbody", "body").replace("share = \"80%\"\nbody", "body");
         let app = app.replace("share = \"20%\"\nevent", "event").replace("share = \"80%\"\nevent", "event");
-        let outcome = run_app(&server, place, &app, &[]);
-        assert_eq!(outcome.code, Some(0), "{app}\n{outcome}");
+        let outcome = run_app(&Server::start(&[]), place, &app, &[]);
+        outcome.assert_held();
         let results = outcome.json();
         assert_eq!(counts(&results), [0; 6], "{outcome}");
         let roles = results["steps"][0]["roles"].as_array().unwrap();
@@ -164,7 +167,7 @@ fn some_stay_where_others_come_and_go() {
         // Hosts are two of ten, and have all that is said; nobody has notes but guests.
         assert_eq!((of(0, "received"), of(0, "in_passing")), (2 * of(0, "sent"), 0), "{outcome}");
         assert!(of(1, "in_passing") > 0 && of(1, "received") == of(1, "expected"), "{outcome}");
-    }
+    });
 }
 
 /// The same app, whose people say who they are as they join.

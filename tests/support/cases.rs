@@ -16,9 +16,12 @@ pub fn check_all<Case: Sync>(
 ) {
     let waiting = Mutex::new(cases.iter());
     let failed = Mutex::new(Vec::new());
+    let test = thread::current().name().unwrap_or_default().to_owned();
     thread::scope(|scope| {
-        for _ in 0..PARALLEL {
-            scope.spawn(|| {
+        for _ in 0..PARALLEL.min(cases.len()) {
+            // By its name, what a case says of itself is the test's.
+            let named = thread::Builder::new().name(test.clone());
+            let worker = named.spawn_scoped(scope, || {
                 loop {
                     let Some(case) = waiting.lock().unwrap().next() else { break };
                     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(case))) {
@@ -26,6 +29,7 @@ pub fn check_all<Case: Sync>(
                     }
                 }
             });
+            worker.expect("a thread");
         }
     });
     let failed = failed.into_inner().unwrap();
