@@ -1,5 +1,5 @@
 //! docs/APP.md and docs/PUBLISHING.md: their files are files of apps, their commands run word for word (but
-//! for the port), and their examples are there.
+//! for port and duration), and their examples are there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::support;
 use crate::support::page::{Page, WITHIN, elsewhere, root, run_in, words};
 use crate::support::throng::{Server, run, sum_of, throng};
+
+/// A load of a second, where the page leaves it to throng how long it takes.
+const SHORT: [&str; 2] = ["--duration", "1s"];
 
 fn page() -> Page {
     Page::open("docs/APP.md")
@@ -93,7 +96,8 @@ fn its_commands_run_as_printed() {
             let line = line.replace("127.0.0.1:9000", &server.address.to_string());
             // Another server's commands are read to their end, and find nobody there.
             let line = if is_ours { line } else { elsewhere(&line) };
-            let outcome = run_in(folder.path(), &line, &[]);
+            let more = if line.contains(" --duration ") { &[][..] } else { &SHORT };
+            let outcome = run_in(folder.path(), &line, more);
             if is_ours {
                 ran += 1;
                 outcome.assert_held();

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::support::cases::check_all;
 use crate::support::page::{Page, elsewhere, folder, init_in, root, run_in};
 
 /// A screen of a page.
@@ -36,7 +37,8 @@ fn their_files_are_files_of_apps() {
 /// named; that server is all that is lacking.
 #[test]
 fn their_commands_run_as_printed() {
-    for (name, page) in pages().into_iter().filter(|(name, _)| name != INDEX) {
+    let pages: Vec<_> = pages().into_iter().filter(|(name, _)| name != INDEX).collect();
+    let follow = |(name, page): &(String, Page)| {
         let folder = folder();
         let changed = page.blocks("toml").into_iter().next();
         let mut ran = 0;
@@ -61,7 +63,8 @@ fn their_commands_run_as_printed() {
             assert_eq!(outcome.code, Some(1), "{name}: {line}: {outcome}");
         }
         assert!(ran >= 2, "{name} has runs");
-    }
+    };
+    check_all(&pages, |(name, _)| name.clone(), follow);
 }
 
 /// Without a number of clients, a closed model goes up in steps of thousands.

@@ -1,5 +1,5 @@
-//! The READMEs of `examples/`: their commands are run word for word, one after the other, but for the port,
-//! and with more patience.
+//! The READMEs of `examples/`: their commands are run word for word, one after the other, but for the port and
+//! the duration, and with more patience.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -20,6 +20,8 @@ use crate::support::{free_address, retry, skip};
 const WITHIN: Duration = Duration::from_secs(120);
 /// Loads of a server that gives up on its clients where others have the CPU.
 const TRIES_MAX: usize = 3;
+/// Flags of each load.
+const MORE: &str = "--duration 3s --connect-timeout 60s --no-store --quiet --format json";
 /// Commands that start a server: it goes on while the lines below it are run.
 const SERVERS: [&str; 4] = ["node server.js", "puma", ".venv/bin/python serve.py", "mix phx.server"];
 
@@ -104,7 +106,7 @@ impl Page {
     }
 
     fn load(&self, line: &str) {
-        let line = format!("{line} --connect-timeout 60s --no-store --quiet --format json");
+        let line = format!("{} {MORE}", line.replace(" --duration 10s", ""));
         let mut outcome = run(&mut self.command(&line), WITHIN);
         // Daphne resets whom its application has not accepted within five seconds.
         for _ in 1..TRIES_MAX {

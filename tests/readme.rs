@@ -1,4 +1,5 @@
-//! The commands of README.md and docs/PROTOCOLS.md run word for word, but for the port, against `throng serve`.
+//! The commands of README.md and docs/PROTOCOLS.md run word for word, but for port and duration, against
+//! `throng serve`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -34,6 +35,9 @@ const FIRST_LINES: usize = 27;
 
 /// A probe is bounded by 15 seconds.
 const WITHIN: Duration = Duration::from_secs(30);
+
+/// A load that ends soon.
+const SHORT_LOAD: [&str; 2] = ["--duration", "1s"];
 
 /// A search that ends soon.
 const SHORT_SEARCH: [&str; 6] = ["--step-size", "20", "--max-clients", "40", "--duration", "1s"];
@@ -78,7 +82,7 @@ fn commands_run_as_printed() {
             init_in(folder.path(), "init --from plain");
             continue;
         }
-        let more = if line.contains("--search") { &SHORT_SEARCH[..] } else { &[] };
+        let more = if line.contains("--search") { &SHORT_SEARCH[..] } else { &SHORT_LOAD };
         let line = line.replace("127.0.0.1:9000", &server.address.to_string());
         if line == server.address.to_string() {
             let found = run(&mut throng([&line]), WITHIN);
