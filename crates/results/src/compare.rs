@@ -11,12 +11,13 @@ use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
 use crate::conclusion::{self, Status};
 use crate::finding::Note;
-use crate::judgement::{Bottleneck, Unit};
+use crate::judgement::Bottleneck;
 use crate::limit::{Figure, Gauge, Part, Statistic};
 use crate::rates::Rate;
 use crate::run::Run;
 use crate::second::Second;
 use crate::step::Step;
+use crate::unit::Unit;
 
 mod capacity;
 mod explaining_caveat;

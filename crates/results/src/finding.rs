@@ -8,6 +8,7 @@
 mod cause;
 mod caveat;
 mod loss;
+mod measured;
 mod note;
 pub mod quantity;
 mod table;
@@ -19,6 +20,7 @@ pub(crate) use caveat::agents;
 pub use caveat::{Caveat, Place, RunCaveat};
 pub use loss::Loss;
 pub(crate) use loss::is_total;
+pub(crate) use measured::Measured;
 pub use note::Note;
 pub use table::Finding;
 

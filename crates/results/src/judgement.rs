@@ -1,4 +1,4 @@
-//! Bottlenecks, which [`verdict`](crate::verdict) finds, and the units of figures.
+//! Bottlenecks, which [`verdict`](crate::verdict) finds.
 
 use std::fmt;
 
@@ -74,34 +74,5 @@ pub struct Found {
 impl From<Cause> for Found {
     fn from(cause: Cause) -> Self {
         Self { bottleneck: Bottleneck::of_key(cause.key()).unwrap_or(Bottleneck::Unknown), cause }
-    }
-}
-
-/// Units of figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// Milliseconds.
-    Ms,
-    /// Percent.
-    Percent,
-    /// Per second.
-    PerSecond,
-    /// Bytes.
-    Bytes,
-    /// A plain number.
-    #[default]
-    Count,
-}
-
-impl Unit {
-    /// The name in files and reports; empty for plain numbers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Ms => "ms",
-            Unit::Percent => "%",
-            Unit::PerSecond => "/s",
-            Unit::Bytes => "bytes",
-            Unit::Count => "",
-        }
     }
 }

@@ -10,10 +10,10 @@ use std::fmt;
 use stats::{Count, Timed};
 use thiserror::Error;
 
-use crate::judgement::Unit;
 use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::spent::SlowTail;
+use crate::unit::Unit;
 use crate::units::{self, UnitError};
 
 mod figure;

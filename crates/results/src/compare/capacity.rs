@@ -4,8 +4,8 @@ use stats::compare::{self, Better, Change, Kind, PointEstimate};
 use stats::{Capacity, Interval};
 
 use super::row::Row;
-use crate::judgement::Unit;
 use crate::run::Run;
+use crate::unit::Unit;
 
 /// The figure's name.
 pub(super) const NAME: &str = "capacity";

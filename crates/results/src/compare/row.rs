@@ -4,10 +4,10 @@ use stats::compare::{self, Better, Change, REPEATS_MIN, ToTell};
 use stats::{Count, Interval, Timed};
 
 use crate::finding::{Caveat, Note};
-use crate::judgement::Unit;
 use crate::limit::{Counted, Figure, Gauge, Part, Statistic};
 use crate::rates::Rate;
 use crate::scenario::Scenario;
+use crate::unit::Unit;
 
 /// One figure at one level, on both sides.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,21 +2,19 @@
 
 use stats::{Count, CountOf, Counts, Whole, error_kind};
 
-use crate::finding::Loss;
-use crate::finding::quantity::{CutPercent, Kinds, Ns, PerS};
-use crate::format::{self, count, cut_percent};
-use crate::judgement::Unit;
+use crate::finding::quantity::{CutPercent, Kinds, Ns, Number, PerS};
+use crate::finding::{Loss, Measured};
+use crate::format::cut_percent;
 use crate::limit::{Counted, Figure, LimitOutcome, Requirement};
 use crate::rates::KEPT_PERCENT_MIN;
 use crate::scenario::{Due, Scenario};
 use crate::silence;
 use crate::standing;
 use crate::step::Step;
+use crate::unit::Unit;
 
 /// The share of the rate that is left without what was lost that is enough for it to be explained by that.
 const EXPLAINED: f64 = 0.9;
-/// Digits beyond the usual ones with which a value is told from its bound: nanoseconds of a duration of seconds.
-const DIGITS_MORE_MAX: usize = 7;
 /// Messages from which on as many missing copies are no coincidence.
 const OWN_COPIES_MIN: u64 = 10;
 
@@ -42,8 +40,15 @@ pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> Loss {
         Requirement::Load => Some(Loss::NoLoad { duration: Ns(step.duration_ns) }),
         Requirement::Storm => Some(Loss::NoStorm { left: step.counts.disconnects, of: step.connections() }),
     };
-    found.unwrap_or_else(|| match (limit.of.to_string(), actual(limit)) {
-        (limit, Some(actual)) => Loss::Limit { limit, actual },
+    found.unwrap_or_else(|| match (limit.of.to_string(), measured(limit)) {
+        (limit, Some(Measured { actual, unit, bound, at_least, without_lag })) => Loss::Limit {
+            limit,
+            actual: Number(actual),
+            unit,
+            bound: bound.map(Number),
+            at_least,
+            without_lag: without_lag.map(Number),
+        },
         (limit, None) => Loss::Unmeasured { limit },
     })
 }
@@ -96,44 +101,17 @@ pub(super) fn while_away(step: &Step) -> Option<Loss> {
     (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 
-/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, up to 95% of it
-/// not the server's` where the limit would have been kept without that.
+/// The value of a limit's metric as sentences have it; `None` if it was not measured.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
-    let actual = limit.actual?;
-    let written = |value: f64| apart(limit, value);
-    Some(match limit.without_lag.filter(|_| limit.is_undecided()) {
-        // A time is shorter without lag, and a rate is higher.
-        Some(without_lag) if without_lag < actual => {
-            format!(
-                "{}, up to {:.0}% of it not the server's",
-                written(actual),
-                100.0 * (1.0 - without_lag / actual)
-            )
-        }
-        Some(without_lag) => format!(
-            "{}, up to {} but for delays that are not the server's",
-            written(actual),
-            written(without_lag)
-        ),
-        None if limit.is_at_least() => format!("at least {}", written(actual)),
-        None => written(actual),
-    })
+    measured(limit).map(|measured| measured.to_string())
 }
 
-/// Writes a value as ever, or with as many more digits as it takes to be told from the bound that it broke:
-/// rounded to that, it would read like a limit that was kept.
-fn apart(limit: &LimitOutcome, value: f64) -> String {
-    let written = |value: f64, more: usize| match limit.unit {
-        Unit::Ms => format::duration_to((value * 1e6).round() as u64, more),
-        Unit::Percent => format!("{value:.0$}%", 2 + more),
-        Unit::PerSecond => format::rate_to(value, "", more),
-        Unit::Bytes => format::bytes_to(value, more),
-        Unit::Count => count(value.round() as u64),
-    };
-    // Counts are whole.
+fn measured(limit: &LimitOutcome) -> Option<Measured> {
+    // Counts are whole, and never rounded to their bound.
     let bound = limit.bound().filter(|_| !limit.passed() && limit.unit != Unit::Count);
-    let is_apart = |more: &usize| bound.is_none_or(|bound| written(value, *more) != written(bound, *more));
-    written(value, (0..=DIGITS_MORE_MAX).find(is_apart).unwrap_or(0))
+    let without_lag = limit.without_lag.filter(|_| limit.is_undecided());
+    let (actual, unit, at_least) = (limit.actual?, limit.unit, limit.is_at_least());
+    Some(Measured { actual, unit, bound, at_least, without_lag })
 }
 
 /// The loss by a standing limit's metric; `None` if it is zero.

@@ -3,10 +3,10 @@
 
 use super::held::heaviest_kept;
 use super::undecided::{is_limited, is_undecided};
-use crate::judgement::Unit;
 use crate::limit::LimitOutcome;
 use crate::run::Run;
 use crate::step::Step;
+use crate::unit::Unit;
 use crate::verdict;
 
 /// Returns whether a step that the result rests on could have come out otherwise with a generator that was

@@ -5,8 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::finding::FileFinding;
 use super::mirror::mirror;
 use crate::finding::{Cause, Finding};
-use crate::judgement::{Bottleneck, Found, Unit};
+use crate::judgement::{Bottleneck, Found};
 use crate::limit::{LimitOutcome, LimitStatus, Requirement};
+use crate::unit::Unit;
 
 mirror!(FileLimit of LimitOutcome {
     #[serde(rename = "limit", with = "requirement")]
@@ -68,16 +69,13 @@ mod status {
 mod unit {
     use super::*;
 
-    const UNITS: [Unit; 5] = [Unit::Ms, Unit::Percent, Unit::PerSecond, Unit::Bytes, Unit::Count];
-
     pub(super) fn serialize<S: Serializer>(unit: &Unit, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(unit.name())
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Unit, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known = UNITS.into_iter().find(|unit| unit.name() == name);
-        known.ok_or_else(|| serde::de::Error::custom(format_args!("unknown unit {name:?}")))
+        Unit::of_name(&name).ok_or_else(|| serde::de::Error::custom(format_args!("unknown unit {name:?}")))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Losses: messages lost, wrong or late.
 
-use super::quantity::{CutPercent, Kinds, Ns, PerS, Span};
+use super::measured::Measured;
+use super::quantity::{CutPercent, Kinds, Ns, Number, PerS, Span};
 use super::table::findings;
+use crate::unit::Unit;
 
 /// The share of what was due in absences whose loss leaves no history to speak of.
 const NO_HISTORY_PERCENT_MIN: u64 = 95;
@@ -209,9 +211,17 @@ findings! {
     Limit "loss.limit" {
         /// The limit as it was written.
         limit: String,
-        /// The metric's value, with its unit.
-        actual: String,
-    } => "{limit} was {actual}";
+        /// The metric's value, in `unit`.
+        actual: Number,
+        /// The unit of the numbers; counts have none.
+        unit: Unit,
+        /// The limit's bound; left out for counts.
+        bound: Option<Number>,
+        /// True where some never came, so that the value is a lower bound.
+        at_least: bool,
+        /// The best that the value may be but for delays that are not the server's.
+        without_lag: Option<Number>,
+    } => "{limit} was {}", measured(&actual, &unit, &bound, &at_least, &without_lag);
     /// A limit of the user's was broken because there was nothing to measure.
     Unmeasured "loss.unmeasured" {
         /// The limit as it was written.
@@ -231,6 +241,23 @@ findings! {
     } => "no storm took place: {} had {} before it struck", left.part_of(&of, "clients"), lost_them(&left, "clients");
     /// The generator did not get to the end of the step.
     Unfinished "loss.unfinished" => "cut short: the generator failed";
+}
+
+/// The value of a limit's metric. Losses are of one step: both ends of a span are the same.
+fn measured(
+    actual: &Span<'_, Number>,
+    unit: &Span<'_, Unit>,
+    bound: &Span<'_, Option<Number>>,
+    at_least: &Span<'_, bool>,
+    without_lag: &Span<'_, Option<Number>>,
+) -> Measured {
+    Measured {
+        actual: actual.high.0,
+        unit: *unit.high,
+        bound: bound.high.map(|bound| bound.0),
+        at_least: *at_least.high,
+        without_lag: without_lag.high.map(|value| value.0),
+    }
 }
 
 /// Causes of answers cut short that occurred. The rest never began.

@@ -7,6 +7,7 @@ use stats::Timed;
 
 use crate::format;
 use crate::resources::ProgramUse;
+use crate::unit::Unit;
 
 /// A kind of number: its unit, its form in the file, its text.
 pub trait Quantity: Clone + PartialEq {
@@ -112,6 +113,48 @@ quantity!(
     /// The name of a percentile: `p95` of 0.95.
     Quantile(f64), "", 0.99, self => self.0, Value::as_f64, (format!("p{}", (self.0 * 1e6).round() / 1e4), "")
 );
+
+quantity!(
+    /// A number whose unit is another field.
+    Number(f64), "", 250.0, self => self.0, Value::as_f64, (self.0.to_string(), "")
+);
+
+impl Quantity for Unit {
+    fn example() -> Self {
+        Unit::Ms
+    }
+
+    fn to_json(&self) -> Option<Value> {
+        (*self != Unit::Count).then(|| json!(self.name()))
+    }
+
+    fn from_json(value: Option<&Value>) -> Option<Self> {
+        value.map_or(Some(Unit::Count), |value| Unit::of_name(value.as_str()?))
+    }
+
+    fn words(&self) -> (String, &str) {
+        (self.name().to_owned(), "")
+    }
+}
+
+/// True; false is left out of files.
+impl Quantity for bool {
+    fn example() -> Self {
+        true
+    }
+
+    fn to_json(&self) -> Option<Value> {
+        self.then(|| json!(true))
+    }
+
+    fn from_json(value: Option<&Value>) -> Option<Self> {
+        value.map_or(Some(false), Value::as_bool)
+    }
+
+    fn words(&self) -> (String, &str) {
+        (self.to_string(), "")
+    }
+}
 
 impl Quantity for u64 {
     fn example() -> Self {

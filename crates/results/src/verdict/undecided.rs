@@ -5,10 +5,10 @@ use stats::Timed;
 use super::lag;
 use super::owners::Owners;
 use super::signs::OWNED_PERCENT_MIN;
-use crate::judgement::Unit;
 use crate::limit::{Figure, LimitOutcome, LimitStatus, Statistic};
 use crate::rates::Rate;
 use crate::step::Step;
+use crate::unit::Unit;
 
 /// Chooses the slow messages by the broken limits, and says of each of these limits what its figure comes to
 /// without the generator's and CPU contention's part of the time.

@@ -110,7 +110,7 @@ fn sweeps_break_at_another_than_the_best_level() {
     );
     assert_eq!(
         breaks,
-        "breaks.at; 300 messages/s to 1,000 clients; loss.limit actual=\"0\" limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
+        "breaks.at; 300 messages/s to 1,000 clients; loss.limit actual=0.0 limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
     );
 }
 
@@ -141,7 +141,7 @@ fn overruled_steps_are_not_the_breaking_point() {
     assert_eq!(how_much, "held.capacity; 225 clients; 95% CI 200 to 250");
     assert_eq!(
         breaks,
-        "breaks.at; 250 clients; loss.limit actual=\"0\" limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
+        "breaks.at; 250 clients; loss.limit actual=0.0 limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
     );
 }
 

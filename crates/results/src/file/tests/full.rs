@@ -5,8 +5,8 @@ use stats::{Account, Capacity, Counts, Errors, Figures, LatencyParts, Timed, fit
 use crate::file::run_id;
 use crate::finding::quantity::{Cores, Percent};
 use crate::finding::{Cause, Caveat};
-use crate::judgement::Unit;
 use crate::levels::Level;
+use crate::unit::Unit;
 use crate::*;
 
 const MS: u64 = 1_000_000;
