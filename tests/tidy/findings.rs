@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use results::conclusion::Claim;
 use results::finding::{Cause, Caveat, Finding, Loss, Note};
 
 use crate::root;
@@ -15,6 +16,7 @@ const HEAD: &str = "\
 A *finding* is a conclusion about a step or a run. It has a key that stays the same, numbers, and a
 sentence. Results files carry all three (`docs/results.schema.json`): the cause of a bottleneck,
 the caveats of a step and of a run, and what was lost; `throng compare --format json` has notes.
+A *claim* is what the result says of the load, made of findings, and has a key (`verdict.claims`).
 Programs compare keys and numbers, since sentences may be reworded. The numbers below are examples;
 `make findings` writes this page.
 ";
@@ -30,12 +32,20 @@ fn table<F: Finding>(title: &str, examples: &[F]) -> String {
     format!("\n## {title}\n\n| key | numbers | sentence |\n|---|---|---|\n{rows}")
 }
 
+/// The table of claims, which are no findings, and have no numbers.
+fn claims() -> String {
+    let rows = Claim::KEYS.iter().map(|(key, meaning)| format!("| `{key}` | {meaning} |\n"));
+    let head = "\n## Claims: what the result says of the load\n\n| key | meaning |\n|---|---|\n";
+    head.to_owned() + &rows.collect::<String>()
+}
+
 fn page() -> String {
     let tables = [
         table("What held a step back", &Cause::examples()),
         table("Caveats: what weakens the numbers", &Caveat::examples()),
         table("Losses: what was lost, wrong or late", &Loss::examples()),
         table("Notes: what to know of a comparison", &Note::examples()),
+        claims(),
     ];
     HEAD.to_owned() + &tables.concat()
 }

@@ -72,7 +72,31 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// The key of each claim, and its meaning.
+    pub const KEYS: [(&str, &str); 19] = [
+        ("nothing.measured", "nothing was measured"),
+        ("held.clients", "the clients of the heaviest load that kept all limits"),
+        ("held.capacity", "the clients that a search found"),
+        ("held.at_least", "the same, where the most that were tried kept all limits"),
+        ("held.until_gave_out", "the same, where something other than the server gave out next"),
+        ("held.rates", "the deliveries at the best level of a sweep"),
+        ("held.rates_at_least", "the same, where more may be possible"),
+        ("held.nothing", "every load broke a limit"),
+        ("cannot_tell.capacity", "the measurements of a search differ too much, or contradict each other"),
+        ("cannot_tell.lost_agents", "agents were lost, and no limit broke"),
+        ("cannot_tell.interrupted", "the user ended the run before its load told anything"),
+        ("cannot_tell.maimed", "the generator lost a worker or an agent"),
+        ("cannot_tell.app_file", "messages may be missing because of the app's file"),
+        ("cannot_tell.lag", "the limits would have been kept but for delays that are not the server's"),
+        ("breaks.at", "the lightest load that failed, above one that passed"),
+        ("breaks.below", "the lowest load tried failed"),
+        ("breaks.undecided", "the lightest load that broke a limit may have kept it"),
+        ("breaks.not_found", "the generator, the machine or the network was the bottleneck"),
+        ("breaks.not", "nothing failed up to the highest load tried"),
+    ];
+
     fn new(key: &'static str, status: Status, tone: Tone, answer: String) -> Self {
+        debug_assert!(Self::KEYS.iter().any(|(known, _)| *known == key), "{key} is in no list");
         let (losses, facts) = (Vec::new(), Vec::new());
         Self { key, status, load: None, answer, tone, losses, facts, cause: None, joint: ", " }
     }

@@ -182,14 +182,17 @@ fn written_results_are_valid_by_the_schema() {
     for at in counts.iter().chain(&timed) {
         assert!(schema.pointer(at).is_some(), "the schema does not describe {at}");
     }
+    let claims = conclusion::Claim::KEYS.map(|(key, _)| key);
+    assert_eq!(schema["$defs"]["claim"]["enum"], serde_json::json!(claims));
     // It can also refuse: everything in it is looked at, and a field nobody described is found.
-    let damage: [(&str, serde_json::Value); 7] = [
+    let damage: [(&str, serde_json::Value); 8] = [
         ("/schema", 2.into()),
         ("/steps/0/rtt/p95_ms", (-1).into()),
         ("/steps/0/counts/errors/reset", 2.into()),
         ("/steps/0/bottleneck", "nobody".into()),
         ("/steps/0/series/0/t_s", serde_json::Value::Null),
         ("/steps/0/series/0/density", "24".into()),
+        ("/verdict/claims/how_much", "held.tomorrow".into()),
         ("/verdict/capacity", serde_json::json!({"clients": 1, "low": 1, "confidence": 0.95, "hgih": 2})),
     ];
     for (at, value) in damage {
