@@ -13,6 +13,13 @@ use super::{assert_none, read, rust_files};
 /// How many tests may hold a sentence of an output. It only ever goes down.
 const TESTS_WITH_SENTENCES_MAX: usize = 45;
 
+/// How many patterns of the situations whose sentences are tested may hold one. It only ever goes down.
+const PATTERNS_WITH_SENTENCES_MAX: usize = 18;
+
+/// Files of situations, and their methods that are given patterns.
+const SITUATIONS: &str = "tests/alone/sentences/";
+const PATTERNS: &[&str] = &["how_much", "breaks", "trust", "says", "never", "refused"];
+
 /// Words in a row that make a sentence. Names, paths, commands and most data of protocols have fewer.
 const SENTENCE_WORDS: usize = 5;
 
@@ -56,6 +63,29 @@ fn few_tests_hold_sentences() {
         of_output.len(),
         of_output.join("\n  ")
     );
+}
+
+#[test]
+fn few_patterns_hold_sentences() {
+    let held = |file: String| {
+        let patterns = patterns_of(&read(&file));
+        patterns.into_iter().map(move |pattern| format!("{file}: {pattern:?}"))
+    };
+    let files = rust_files().into_iter().filter(|file| file.starts_with(SITUATIONS));
+    let held: Vec<String> = files.flat_map(held).collect();
+    assert!(
+        held.len() <= PATTERNS_WITH_SENTENCES_MAX,
+        "{} patterns hold a sentence, {PATTERNS_WITH_SENTENCES_MAX} may; say what is lost by its key:\n  {}\n",
+        held.len(),
+        held.join("\n  ")
+    );
+}
+
+#[test]
+fn patterns_are_told_from_other_texts() {
+    let code =
+        "fn all() { one(\"there is no such room here\").never(&[\"there is no such room here\", \"room\"]) }";
+    assert_eq!(patterns_of(code).len(), 1);
 }
 
 #[test]
@@ -200,6 +230,27 @@ fn find_tests(tokens: &[TokenTree], tests: &mut Vec<Test>) {
             }
             _ => {}
         }
+    }
+}
+
+/// The sentences in patterns that situations are given.
+fn patterns_of(text: &str) -> Vec<String> {
+    let tokens = TokenStream::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let mut patterns = Test { name: String::new(), sentences: Vec::new(), messages: Vec::new() };
+    find_patterns(&tokens.into_iter().collect::<Vec<_>>(), &mut patterns);
+    patterns.sentences
+}
+
+fn find_patterns(tokens: &[TokenTree], patterns: &mut Test) {
+    let mut is_given = false;
+    for token in tokens {
+        if let TokenTree::Group(group) = token {
+            match is_given {
+                true => patterns.note(&tokens_of(group), false),
+                false => find_patterns(&tokens_of(group), patterns),
+            }
+        }
+        is_given = matches!(token, TokenTree::Ident(name) if PATTERNS.iter().any(|method| name == method));
     }
 }
 

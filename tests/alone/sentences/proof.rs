@@ -213,7 +213,7 @@ impl Proof {
             self.claim("not said", text.lines().any(|line| has_part(line, part)), part);
         }
         for part in must.never {
-            self.claim("said, but must not be", !text.contains(part), part);
+            self.claim("must not be said", !text.contains(part), part);
         }
         for line in text.lines().filter(|line| must.is_untimed && has_latency(line)) {
             self.claim("said, but nothing was answered", false, line);
@@ -251,6 +251,10 @@ impl Proof {
         self.fits_one("how much", must.how_much, &[how_much]);
         self.fits_one("breaks", must.breaks, &[breaks]);
         self.fits_one("caveats", must.trust, &refs(&caveats));
+        let losses = losses(&results);
+        for finding in must.loses {
+            self.fits_one("losses", &[finding], &refs(&losses));
+        }
         self.has_parts(must, &text);
 
         let bottleneck = results["verdict"]["bottleneck"].as_str().unwrap_or("not said");
@@ -314,6 +318,19 @@ fn latencies_are_in_rows_of_figures() {
     assert!(!has_latency("handshake          4.24ms   5.00ms          100"));
     assert!(!has_latency("round trip              –        –          100"));
     assert!(!has_latency("round trip        ≥ 1.00s  ≥ 1.00s          100"));
+}
+
+/// Losses of all steps of a run, by keys and numbers: `loss.missing missing=2 of=200 what="answers"`.
+fn losses(results: &Value) -> Vec<String> {
+    let steps = results["steps"].as_array().into_iter().flatten();
+    let losses = steps.filter_map(|step| step["losses"].as_array()).flatten();
+    let terse = |loss: &Value| {
+        let fields = loss.as_object().into_iter().flatten();
+        let numbers = fields.filter(|(name, _)| !["key", "text"].contains(&name.as_str()));
+        let numbers = numbers.map(|(name, value)| format!(" {name}={value}"));
+        loss["key"].as_str().unwrap_or_default().to_owned() + &numbers.collect::<String>()
+    };
+    losses.map(terse).collect()
 }
 
 fn refs(lines: &[String]) -> Vec<&str> {

@@ -28,6 +28,8 @@ pub(crate) struct Situation {
 pub(crate) struct Must {
     pub(crate) how_much: &'static [&'static str],
     pub(crate) breaks: &'static [&'static str],
+    /// Losses of any step, each of them: the key and the numbers, as `Finding::terse` has them.
+    pub(crate) loses: &'static [&'static str],
     /// One note among others.
     pub(crate) trust: &'static [&'static str],
     /// A part of the text, each of them.
@@ -139,6 +141,11 @@ impl Situation {
 
     pub(crate) fn breaks(mut self, patterns: &'static [&'static str]) -> Self {
         self.must.breaks = patterns;
+        self
+    }
+
+    pub(crate) fn loses(mut self, findings: &'static [&'static str]) -> Self {
+        self.must.loses = findings;
         self
     }
 

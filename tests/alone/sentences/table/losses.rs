@@ -16,19 +16,22 @@ pub(crate) fn situations() -> Vec<Situation> {
 fn missing() -> Vec<Situation> {
     vec![
         situation("every hundredth is lost", Host::Reference("--fault drop=99%100"), ECHO)
-            .how_much(&["failed at 50 clients: 2 of 200 answers missing"])
+            .how_much(&["failed at 50 clients: {any}"])
+            .loses(&["loss.missing missing=2 of=200 what=\"answers\""])
             .breaks(&["failed at 50 clients, the lowest load tried; server: {any}"])
             .exits(3)
             .short(),
         situation("no answer at all", Host::Reference("--fault drop=all"), ECHO)
-            .how_much(&["failed at 50 clients: all 200 answers missing"])
+            .how_much(&["failed at 50 clients: {any}"])
+            .loses(&["loss.missing missing=200 of=200 what=\"answers\""])
             .breaks(&["{any}; server: it answered none of 200 messages"])
             .untimed()
             .by(SERVER)
             .exits(3)
             .short(),
         situation("silence after the third answer", Host::Reference("--fault mute=all@3"), ECHO)
-            .how_much(&["failed at 50 clients: {number} of 200 answers missing"])
+            .how_much(&["failed at 50 clients: {any}"])
+            .loses(&["loss.missing missing={number} of=200 what=\"answers\""])
             .by(SERVER)
             .exits(3)
             .short(),
@@ -37,7 +40,8 @@ fn missing() -> Vec<Situation> {
             Host::Reference("--fault drop=1%2"),
             "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
         )
-        .how_much(&["failed at 1 client: 5 of 10 copies missing"])
+        .how_much(&["failed at 1 client: {any}"])
+        .loses(&["loss.missing missing=5 of=10 what=\"copies\""])
         .breaks(&["failed at 1 client, the lowest load tried; server: {any}"])
         .by(SERVER)
         .exits(3),
@@ -46,7 +50,8 @@ fn missing() -> Vec<Situation> {
             Host::Reference("--fault drop=all"),
             "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
         )
-        .how_much(&["failed at 1 client: all 10 copies missing"])
+        .how_much(&["failed at 1 client: {any}"])
+        .loses(&["loss.missing missing=10 of=10 what=\"copies\""])
         .by(SERVER)
         .exits(3),
     ]
@@ -55,25 +60,26 @@ fn missing() -> Vec<Situation> {
 fn wrong() -> Vec<Situation> {
     vec![
         situation("every fiftieth comes twice", Host::Reference("--fault dup=49%50"), ECHO)
-            .how_much(&["failed at 50 clients: 4 of 204 answers wrong"])
+            .how_much(&["failed at 50 clients: {any}"])
+            .loses(&["loss.wrong of=204 what=\"answers\" wrong=4"])
             .exits(3)
             .short(),
         situation("every fiftieth is damaged", Host::Reference("--fault corrupt=49%50"), ECHO)
-            .how_much(&[
-                "failed at 50 clients: 4 of 200 answers missing, 4 of 200 answers wrong",
-                "failed at 50 clients: 4 of 200 answers wrong",
-            ])
+            .how_much(&["failed at 50 clients: {any}"])
+            .loses(&["loss.wrong of=200 what=\"answers\" wrong=4"])
             .exits(3)
             .short(),
         situation("every fiftieth goes to a stranger, too", Host::Reference("--fault stray=49%50"), ECHO)
-            .how_much(&["failed at 50 clients: 4 of 204 answers wrong"])
+            .how_much(&["failed at 50 clients: {any}"])
+            .loses(&["loss.wrong of=204 what=\"answers\" wrong=4"])
             .exits(3),
         situation(
             "two change places",
             Host::Reference("--fault reorder=each:1%4"),
             "echo {ws} --clients 50 --rate 400 -d 1s --drain-timeout 500ms --limit reordered==0",
         )
-        .how_much(&["failed at 50 clients: reordered==0 was {number}"])
+        .how_much(&["failed at 50 clients: {any}"])
+        .loses(&["loss.limit actual={any} limit=\"reordered==0\""])
         .never(&["missing"])
         .exits(3),
     ]
@@ -95,7 +101,8 @@ fn late() -> Vec<Situation> {
             Host::Reference("--fault delay=100ms"),
             "echo {ws} --clients 50 --rate 200 -d 1s --limit p99<50ms",
         )
-        .how_much(&["failed at 50 clients: p99<50ms was {time}"])
+        .how_much(&["failed at 50 clients: {any}"])
+        .loses(&["loss.limit actual={any} bound=50.0 limit=\"p99<50ms\" unit=\"ms\"{any}"])
         .exits(3)
         .short(),
         situation(
@@ -126,14 +133,16 @@ fn held_up() -> Vec<Situation> {
             Host::Reference("--fault stall=500ms/2s"),
             "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<250ms",
         )
-        .how_much(&["failed at 50 clients: p99<250ms was {time}"])
+        .how_much(&["failed at 50 clients: {any}"])
+        .loses(&["loss.limit actual={any} bound=250.0 limit=\"p99<250ms\" unit=\"ms\"{any}"])
         .exits(3),
         situation(
             "does not read for a while",
             Host::Reference("--fault deaf=500ms/2s"),
             "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<250ms",
         )
-        .how_much(&["failed at 50 clients: p99<250ms was {time}"])
+        .how_much(&["failed at 50 clients: {any}"])
+        .loses(&["loss.limit actual={any} bound=250.0 limit=\"p99<250ms\" unit=\"ms\"{any}"])
         .exits(3),
         situation(
             "a straggler in a closed loop",
@@ -190,7 +199,8 @@ fn copies() -> Vec<Situation> {
             Host::Node("echo"),
             "broadcast {ws} --clients 100 -s 20 --ack copy --protocol json --drain-timeout 500ms",
         )
-        .how_much(&["failed at 100 clients: 1,980 of 2,000 copies missing"])
+        .how_much(&["failed at 100 clients: {any}"])
+        .loses(&["loss.missing missing=1980 of=2000 what=\"copies\""])
         .breaks(&["failed at 100 clients, the lowest load tried; server: it left out 1,980 of 2,000 {any}"])
         .by(SERVER)
         .exits(3),
@@ -199,7 +209,11 @@ fn copies() -> Vec<Situation> {
             Host::Reference("--fault drop=99%100,dup=49%100"),
             "broadcast {ws} --clients 20 -s 20 --drain-timeout 500ms",
         )
-        .how_much(&["failed at 20 clients: 4 of 400 copies missing, 4 of 400 copies wrong"])
+        .how_much(&["failed at 20 clients: {any}"])
+        .loses(&[
+            "loss.missing missing=4 of=400 what=\"copies\"",
+            "loss.wrong of=400 what=\"copies\" wrong=4",
+        ])
         .exits(3)
         .short(),
     ]
@@ -208,14 +222,16 @@ fn copies() -> Vec<Situation> {
 fn requests() -> Vec<Situation> {
     vec![
         situation("every second request fails", Host::Node("failing:2"), HTTP)
-            .how_much(&["failed at 10 clients: {number} of {number} answers wrong ({any}503{any})"])
+            .how_much(&["failed at 10 clients: {any}"])
+            .loses(&["loss.wrong example={any}503{any} of={number} what=\"answers\" wrong={number}"])
             .exits(3),
         situation(
             "answers of another status, all the same",
             Host::Node("status:404"),
             "http {http} -c 10 -d 1 --no-preflight",
         )
-        .how_much(&["failed at 10 clients: all {number} answers wrong ({any}404{any})"])
+        .how_much(&["failed at 10 clients: {any}"])
+        .loses(&["loss.wrong example={any}404{any} of={number} what=\"answers\" wrong={number}"])
         .says(&["404"])
         .exits(3),
         situation(
@@ -223,7 +239,8 @@ fn requests() -> Vec<Situation> {
             Host::Node("silent"),
             "http {http} -c 10 -d 1 --drain-timeout 1s --no-preflight",
         )
-        .how_much(&["failed at 10 clients: all 10 answers missing"])
+        .how_much(&["failed at 10 clients: {any}"])
+        .loses(&["loss.missing missing=10 of=10 what=\"answers\""])
         .breaks(&["{any}; server: it answered none of 10 {any}"])
         .by(SERVER)
         .untimed()

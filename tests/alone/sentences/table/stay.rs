@@ -14,29 +14,34 @@ fn gone() -> Vec<Situation> {
     vec![
         situation("killed in mid-run", HONEST, "echo {ws} --clients 300 --interval 1s -d 6s")
             .after(2_000, Act::KillServer)
-            .how_much(&["failed at 300 clients: all 300 clients lost their connection, the first after {time}{any}"])
+            .how_much(&["failed at 300 clients: {any}"])
+            .loses(&["loss.connections first_ms={any} lost=300 of=300 what=\"clients\""])
             .breaks(&["failed at 300 clients, the lowest load tried; server: its process ended {time} after the load began"])
             .by(SERVER)
             .exits(3),
         situation("restarted in mid-run", HONEST, "echo {ws} --clients 50 --rate 200 -d 3s")
             .after(500, Act::KillServer)
             .after(600, Act::RestartServer)
-            .how_much(&["failed at 50 clients: all 50 clients lost their connection, the first after {time}{any}"])
+            .how_much(&["failed at 50 clients: {any}"])
+            .loses(&["loss.connections first_ms={any} lost=50 of=50 what=\"clients\""])
             .by(SERVER)
             .exits(3),
         situation("killed in a closed loop", HONEST, "echo {ws} --clients 20 -c 10 -d 3s")
             .after(500, Act::KillServer)
-            .how_much(&["failed at 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+            .how_much(&["failed at 20 clients: {any}"])
+            .loses(&["loss.connections first_ms={any} lost=20 of=20 what=\"clients\""])
             .by(SERVER)
             .exits(3),
         situation("killed under idle clients", HONEST, "idle {ws} --clients 300 -d 3s")
             .after(500, Act::KillServer)
-            .how_much(&["failed at 300 clients: all 300 clients lost their connection, the first after {time}"])
+            .how_much(&["failed at 300 clients: {any}"])
+            .loses(&["loss.connections first_ms={any} lost=300 of=300 what=\"clients\""])
             .by(SERVER)
             .exits(3),
         situation("killed under a broadcast", HONEST, "broadcast {ws} --clients 20 --rate 20 -d 3s --drain-timeout 1s")
             .after(500, Act::KillServer)
-            .how_much(&["failed at 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+            .how_much(&["failed at 20 clients: {any}"])
+            .loses(&["loss.connections first_ms={any} lost=20 of=20 what=\"clients\""])
             .by(SERVER)
             .exits(3),
         situation("killed under requests", HONEST, "http {http} -c 10 -R 100 -d 3")
@@ -92,8 +97,9 @@ fn refusing() -> Vec<Situation> {
             Host::Reference("--fault close=all@2"),
             "echo {ws} --clients 20 --rate 100 -d 1s",
         )
-        .how_much(&["failed at 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
-        .breaks(&["failed at 20 clients, the lowest load tried; server: it lost all 20 clients (closed), the first: the server closed the session with code 1001"])
+        .how_much(&["failed at 20 clients: {any}"])
+        .loses(&["loss.connections first_ms={any} lost=20 of=20 what=\"clients\""])
+        .breaks(&["failed at 20 clients, the lowest load tried; server: it lost all 20 clients (closed){any}"])
         .by(SERVER)
         .exits(3)
         .short(),
@@ -102,10 +108,8 @@ fn refusing() -> Vec<Situation> {
             Host::Reference("--fault kill=7@2"),
             "echo {ws} --clients 20 --rate 100 -d 1s",
         )
-        .how_much(&[
-            "failed at 20 clients: 1 of 20 clients lost its connection, the first after {time}{any}",
-            "failed at 20 clients: 1 of 20 clients lost their connection{any}",
-        ])
+        .how_much(&["failed at 20 clients: {any}"])
+        .loses(&["loss.connections first_ms={any} lost=1 of=20 what=\"clients\""])
         .exits(3)
         .short(),
         situation(
