@@ -70,11 +70,46 @@ pub(crate) const TOKEN: &str = "token";
 const BEARERS: [&str; 4] = ["bearer", "token", "auth", "jwt"];
 /// A subprotocol is a token from this length on: registered ones have 36 characters at most.
 const SUBPROTOCOL_BYTES_MAX: usize = 40;
+/// A value is told from a word by its length.
+const RANDOM_BYTES_MIN: usize = 8;
+/// Letters of both cases are random from this length on: a name that is taken for one is found in the page
+/// just as well.
+const BASE64_BYTES_MIN: usize = 16;
+/// Digits behind a word, as versions have them, and digits by themselves, as years do.
+const VERSION_DIGITS_MAX: usize = 2;
+const YEAR_DIGITS_MAX: usize = 4;
+/// Capital letters are at most this part of words: every other letter of a random text is one.
+const CAPITALS: usize = 4;
 
 /// Returns whether a subprotocol is a token, given the one offered before it.
 pub(crate) fn is_token_behind(before: &str, subprotocol: &str) -> bool {
     let before = before.to_lowercase();
     BEARERS.iter().any(|bearer| before.contains(bearer)) || subprotocol.len() > SUBPROTOCOL_BYTES_MAX
+}
+
+/// Returns whether a value is random, as tokens and identifiers are, and no word.
+pub(crate) fn is_random(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    // A path has digits, too, and is the page's own.
+    let is_path = value.starts_with('/') || value.contains("://");
+    let is_one = !value.contains(|c: char| c.is_whitespace()) && !is_path;
+    let has_both_cases = value.contains(char::is_uppercase) && value.contains(char::is_lowercase);
+    // One text in fifteen of twelve random bytes in Base64 has no digit.
+    let is_mixed = digits > 0 && digits < value.len() || has_both_cases && value.len() >= BASE64_BYTES_MIN;
+    is_one && value.len() >= RANDOM_BYTES_MIN && (is_mixed || value.len() >= 24)
+}
+
+/// Returns whether a segment of a path or a subprotocol is random, and not made of words and versions as
+/// `v12.stomp` and `NotificationHubEndpoint` are.
+pub(crate) fn is_opaque(text: &str) -> bool {
+    let capitals = text.bytes().filter(u8::is_ascii_uppercase).count();
+    let is_cased = capitals * CAPITALS <= text.len() || !text.contains(char::is_lowercase);
+    let is_word = |part: &str| {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let digits_max = if word.is_empty() { YEAR_DIGITS_MAX } else { VERSION_DIGITS_MAX };
+        part.len() - word.len() <= digits_max && word.chars().all(char::is_alphabetic)
+    };
+    is_random(text) && !(is_cased && text.split(['.', '-', '_', '+']).all(is_word))
 }
 
 /// Returns whether what stands under a key is typed and secret, however short or plain it is.

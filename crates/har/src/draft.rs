@@ -3,11 +3,11 @@
 mod opening;
 mod rules;
 mod says;
+mod subprotocols;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::carried::{self, Carried};
-use crate::credentials::{TOKEN, is_token_behind};
 use crate::file::{FRAMES_MAX, REQUESTS_MAX};
 use crate::hiding::hide;
 use crate::kind::Kind;
@@ -196,17 +196,7 @@ impl<'a> Session<'a> {
                 .line(&format!("frames = {}", inline([format!("separator = {}", quoted(end))].into_iter()))),
             None => {}
         }
-        let offered = recording.socket.offered();
-        if carried.names_subprotocols && !offered.is_empty() {
-            let mut before = "";
-            let names = offered.iter().map(|name| {
-                let is_token = is_token_behind(before, name);
-                before = name;
-                quoted(&if is_token { trace.column(TOKEN, name) } else { plain(name) })
-            });
-            let names: Vec<String> = names.collect();
-            out.line(&format!("subprotocols = [{}]", names.join(", ")));
-        }
+        self.subprotocols(trace, out);
     }
 
     /// The opening request.
@@ -215,7 +205,8 @@ impl<'a> Session<'a> {
         let (socket, mut out) = (&recording.socket, TomlText::default());
         out.comment(&format!("The opening request, which was answered by {}.", socket.status));
         out.line("[connect]");
-        let path = carried.path.clone().unwrap_or_else(|| login::path(&socket.url));
+        let path = carried.path.as_deref().unwrap_or(socket.url.path());
+        let path = login::path(path, socket.at_s, trace);
         let query = login::query(&socket.url, carried.own_query, socket.at_s, trace);
         out.text("path", &if query.is_empty() { path } else { format!("{path}?{query}") });
         if let Some(origin) = socket.header("origin") {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use crate::credentials::is_typed_secret;
+use crate::credentials::{TOKEN, is_opaque, is_typed_secret};
 use crate::json::{self, Leaf, in_string, replaced};
-use crate::recording::{Exchange, Recording};
+use crate::recording::{Exchange, Recording, decoded};
 use crate::toml_text::{TomlText, plain};
-use crate::trace::Trace;
-use crate::writing::with_rooms;
+use crate::trace::{NO_KEY, Trace};
+use crate::writing::{is_of_room, is_uuid, with_rooms};
 
 /// Writes the requests that are needed, in their order, and follows what these need themselves.
 pub(crate) fn write(recording: &Recording, trace: &mut Trace<'_>, out: &mut TomlText) -> usize {
@@ -79,12 +79,27 @@ pub(crate) fn target(exchange: &Exchange, socket: &Url, trace: &mut Trace<'_>) -
         url.host_str() == socket.host_str() && url.port_or_known_default() == socket.port_or_known_default();
     let server = if is_own { String::new() } else { url.origin().ascii_serialization() };
     let query = url.query().map(|_| format!("?{}", query(url, &[], exchange.at_s, trace)));
-    format!("{server}{}{}", path(url), query.unwrap_or_default())
+    let path = path(url.path(), exchange.at_s, trace);
+    format!("{server}{path}{}", query.unwrap_or_default())
 }
 
-/// The path of a URL, with a placeholder for a room's number behind a word for rooms.
-pub(crate) fn path(url: &Url) -> String {
-    with_rooms(url.path())
+/// A path with placeholders: for a room's number behind a word for rooms, and for what is random, which an answer
+/// had, or else a column.
+pub(crate) fn path(path: &str, at_s: f64, trace: &mut Trace<'_>) -> String {
+    let numbered = with_rooms(path);
+    let mut before = "";
+    let parts = path.split('/').zip(numbered.split('/')).map(|(part, numbered)| {
+        let is_room = is_of_room(before.trim_end_matches('s'));
+        before = part;
+        let value = decoded(part);
+        // A room's id is the same for all who are in it.
+        if !is_opaque(&value) || is_room && is_uuid(&value) {
+            return numbered.to_owned();
+        }
+        let found = trace.resolve(NO_KEY, &value, at_s, percent_encoded);
+        found.unwrap_or_else(|| if is_room { numbered.to_owned() } else { trace.column(TOKEN, &value) })
+    });
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// The query of a URL without these parameters, with placeholders.

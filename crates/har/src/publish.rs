@@ -61,7 +61,8 @@ impl<'a> Published<'a> {
         ));
         out.line("[publish]");
         let target = login::target(exchange, &recording.socket.url, trace);
-        out.text("post", &trace.without_kept(target));
+        let target = trace.without_kept(target);
+        out.text("post", &target);
         let headers = trace.headers(&exchange.headers, exchange.at_s);
         let (kept, mut headers): (Vec<_>, Vec<_>) =
             headers.into_iter().partition(|(_, value)| trace.is_kept(value));
@@ -82,6 +83,7 @@ impl<'a> Published<'a> {
         if let Some(condition) = copy.condition(&talk.kinds(false)) {
             out.line(&format!("copy = {condition}"));
         }
-        findings.push(format!("publish     POST {} → {}", exchange.url.path(), copy.name()));
+        let path = target.split('?').next().unwrap_or_default();
+        findings.push(format!("publish     POST {path} → {}", copy.name()));
     }
 }

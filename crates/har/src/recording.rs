@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use url::Url;
 
 use crate::bad_har::BadHar;
+use crate::credentials::is_opaque;
 use crate::file::{Direction, Entries, Entry, File, Frame, Pair, Request};
 use crate::json;
 
@@ -155,6 +156,9 @@ impl Recording {
 /// A URL without what may be a secret.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
+    let parts = url.path().split('/').map(|part| if is_opaque(&decoded(part)) { "*" } else { part });
+    let path = parts.collect::<Vec<_>>().join("/");
+    url.set_path(&path);
     url.set_query(None);
     // A URL that cannot have them has none.
     let _ = (url.set_username(""), url.set_password(None));
@@ -185,13 +189,8 @@ impl Socket {
 
     /// The user and the password in its URL.
     pub(crate) fn login(&self) -> Option<(String, String)> {
-        let password = self.url.password()?;
-        // As in a query, but that a plus sign is one.
-        let plain = |text: &str| {
-            let text = text.replace('+', "%2B");
-            url::form_urlencoded::parse(text.as_bytes()).map(|(text, _)| text.into_owned()).next()
-        };
-        Some((plain(self.url.username()).unwrap_or_default(), plain(password)?))
+        let password = self.url.password().filter(|password| !password.is_empty())?;
+        Some((decoded(self.url.username()), decoded(password)))
     }
 
     /// A header of the opening request.
@@ -204,6 +203,14 @@ impl Socket {
         let names = self.header("sec-websocket-protocol").unwrap_or_default().split(',');
         names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
+}
+
+/// A part of a URL in front of its query, unescaped.
+pub(crate) fn decoded(text: &str) -> String {
+    // As the name of a field of a form, in which these three mean something.
+    let name = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
+    let field = url::form_urlencoded::parse(name.as_bytes()).next();
+    field.map(|(name, _)| name.into_owned()).unwrap_or_default()
 }
 
 /// Returns whether a header has this name, which is lower-case.

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::carried;
-use crate::credentials::is_typed_secret;
+use crate::credentials::{is_random, is_typed_secret};
 use crate::kind::{Kind, Message};
 use crate::recording::{Exchange, Recording};
 use crate::talk::MESSAGES_MAX;
-use crate::trace::is_random;
 use crate::writing::is_of_room;
 
 /// Kinds and rooms that are named: a line has no place for more.

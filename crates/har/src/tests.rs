@@ -10,7 +10,7 @@ mod summaries;
 
 use serde_json::{Value, json};
 
-use crate::trace::is_random;
+use crate::credentials::is_random;
 use crate::{BadHar, Draft, Recording, draft};
 
 /// A recording of a WebSocket that says and hears these, in turn; `>` is sent.

@@ -4,7 +4,7 @@ mod answers;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::credentials::{is_token, is_typed_secret};
+use crate::credentials::{is_random, is_token, is_typed_secret};
 use crate::file::Pair;
 use crate::json::{self, Leaf};
 use crate::naming::{column_of, free, identifier, is_of_person, is_same_name};
@@ -18,15 +18,10 @@ const SEARCHES_MAX: usize = 64;
 /// each is looked for in all values behind it.
 const COLUMNS_MAX: usize = 100;
 const KNOWN_MAX: usize = 200;
-/// A value is told from a word by its length.
-const RANDOM_BYTES_MIN: usize = 8;
-/// Letters of both cases are random from this length on: a name that is taken for one is found in the page
-/// just as well.
-const BASE64_BYTES_MIN: usize = 16;
 /// The shortest value that is replaced within another.
 const PART_BYTES_MIN: usize = 6;
-/// The key of a value within another: none.
-const WITHIN: &str = "";
+/// The key of a value within another or in a path: none.
+pub(crate) const NO_KEY: &str = "";
 /// A value behind which a search goes on is at most this long.
 const VALUE_BYTES_MAX: usize = 8 * 1024;
 /// Fields of logins that are the app's, whoever logs in.
@@ -236,7 +231,7 @@ impl<'a> Trace<'a> {
         let cells = self.columns.iter().map(|(_, cell)| cell.as_str()).filter(is_inside);
         // Of several that are as long, the first.
         if let Some(part) = kept.chain(cells).min_by_key(|part| usize::MAX - part.len()) {
-            let placeholder = self.placeholder(WITHIN, part, before_s)?;
+            let placeholder = self.placeholder(NO_KEY, part, before_s)?;
             let (front, behind) = value.split_once(part)?;
             return Some(format!("{}{placeholder}{}", quote(front), quote(behind)));
         }
@@ -352,16 +347,4 @@ impl<'a> Trace<'a> {
             })
             .collect()
     }
-}
-
-/// Returns whether a value is random, as tokens and identifiers are, and no word.
-pub(crate) fn is_random(value: &str) -> bool {
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    // A path has digits, too, and is the page's own.
-    let is_path = value.starts_with('/') || value.contains("://");
-    let is_one = !value.contains(|c: char| c.is_whitespace()) && !is_path;
-    let has_both_cases = value.contains(char::is_uppercase) && value.contains(char::is_lowercase);
-    // One text in fifteen of twelve random bytes in Base64 has no digit.
-    let is_mixed = digits > 0 && digits < value.len() || has_both_cases && value.len() >= BASE64_BYTES_MIN;
-    is_one && value.len() >= RANDOM_BYTES_MIN && (is_mixed || value.len() >= 24)
 }

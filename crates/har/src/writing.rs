@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::carried::stomp::DESTINATION;
-use crate::credentials::{is_argument, is_of_login, is_typed_secret, key_of_argument};
+use crate::credentials::{is_argument, is_of_login, is_random, is_typed_secret, key_of_argument};
 use crate::json::{Leaf, in_string, replaced};
 use crate::kind::{Kind, Message, leaves_of};
 use crate::naming::{identifier, is_of_id, is_of_person};
 use crate::talk::Talk;
 use crate::talk::purposes::Said;
 use crate::toml_text::plain;
-use crate::trace::{Trace, is_random};
+use crate::trace::Trace;
 
 /// Keys of what names a room, in messages, parameters and paths.
 const ROOMS: [&str; 17] = [
@@ -413,7 +413,7 @@ fn is_digits(value: &str) -> bool {
 }
 
 /// Returns whether it is a UUID.
-fn is_uuid(value: &str) -> bool {
+pub(crate) fn is_uuid(value: &str) -> bool {
     let groups: Vec<&str> = value.split('-').collect();
     let is_hex = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12]) && groups.iter().all(is_hex)

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{HELLO, NO_BODY, read, recording, with_request};
-use crate::{Recording, Summary};
+use crate::{Draft, Recording, Summary};
 
 const SAID: [&str; 3] = [
     r#"<{"type":"said","text":"good morning"}"#,
@@ -69,6 +69,121 @@ fn secrets_of_connections_are_columns() {
         table["subprotocols"].as_array().unwrap().iter().map(|name| name.as_str()).collect();
     assert_eq!(offered, [Some("chat.v1"), Some("bearer"), Some("{person.token}")], "{table}");
     assert_eq!(draft.users.as_deref(), Some("token\nplantedone\n"));
+}
+
+/// Words of the file's list.
+fn subprotocols(draft: &Draft) -> Vec<String> {
+    let table: toml::Table = draft.toml.parse().unwrap();
+    let names = table.get("subprotocols").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+const JWT: &str = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.bXp3-L3CLbnFG5SonAv4YgLLBlVLuIAFTU5dd6i_mBc";
+const TICKET: &str = "a8f3kd92jf83hd72";
+
+#[test]
+fn subprotocols_are_kept_of_answers() {
+    for (offered, answer, expected) in [
+        (format!("access_token, {JWT}"), json!({ "access_token": JWT }), ["access_token", "{access_token}"]),
+        (format!("chat.v1, {TICKET}"), json!({ "ticket": TICKET }), ["chat.v1", "{ticket}"]),
+    ] {
+        let mut har = recording("ws://a/", &HELLO);
+        har["log"]["entries"][0]["request"]["headers"] =
+            json!([{ "name": "Sec-WebSocket-Protocol", "value": offered }]);
+        let draft = read(&with_request(har, 39, ("POST", "http://a/login"), NO_BODY, &answer));
+        assert_eq!(subprotocols(&draft), expected, "{}", draft.toml);
+        let kept = draft.toml.parse::<toml::Table>().unwrap()["login"][0]["keep"].clone();
+        assert_eq!(kept.as_table().unwrap().len(), 1, "{}", draft.toml);
+        assert_eq!(draft.users, None, "{}", draft.toml);
+    }
+}
+
+#[test]
+fn tickets_of_nobody_are_columns() {
+    for (name, expected) in [
+        (TICKET, "{person.token}"),
+        ("v12.stomp", "v12.stomp"),
+        ("MBWS.huawei.com", "MBWS.huawei.com"),
+        ("2025-11-25", "2025-11-25"),
+    ] {
+        let mut har = recording("ws://a/", &HELLO);
+        har["log"]["entries"][0]["request"]["headers"] =
+            json!([{ "name": "Sec-WebSocket-Protocol", "value": format!("chat.v1, {name}") }]);
+        let draft = read(&har);
+        assert_eq!(subprotocols(&draft), ["chat.v1", expected], "{}", draft.toml);
+    }
+}
+
+/// Protocols with subprotocols of their own name none in a file, unless a token is among them.
+#[test]
+fn own_subprotocols_stand_beside_tokens() {
+    let identifier = json!({ "channel": "Chat" }).to_string();
+    let cable = format!(">{}", json!({ "command": "subscribe", "identifier": identifier }));
+    let said = json!({ "command": "message", "identifier": identifier, "data": "{\"action\":\"say\"}" });
+    let phoenix = r#">["1","1","room:1","phx_join",{}]"#.to_owned();
+    let pushed = r#">["1","2","room:1","say",{"text":"good morning"}]"#.to_owned();
+    let query = json!({ "query": "subscription { said { text } }" });
+    let graphql = format!(">{}", json!({ "id": "1", "type": "subscribe", "payload": query }));
+    for (url, texts, own, is_base64) in [
+        ("ws://a/cable", [cable, format!(">{said}")], "actioncable-v1-json", false),
+        ("ws://a/socket/websocket", [phoenix, pushed], "phoenix", true),
+        (
+            "ws://a/graphql",
+            [graphql, ">{\"type\":\"connection_init\"}".to_owned()],
+            "graphql-transport-ws",
+            false,
+        ),
+    ] {
+        let token = if is_base64 { format!("base64url.bearer.phx.{TICKET}") } else { JWT.to_owned() };
+        for (offered, expected) in [
+            (own.to_owned(), Vec::new()),
+            (format!("{own}, {token}"), vec![own.to_owned(), "{person.token}".to_owned()]),
+        ] {
+            let mut har = recording(url, &texts.each_ref().map(String::as_str));
+            har["log"]["entries"][0]["request"]["headers"] =
+                json!([{ "name": "Sec-WebSocket-Protocol", "value": offered }]);
+            let draft = read(&har);
+            assert_eq!(subprotocols(&draft), expected, "{}", draft.toml);
+            let is_told = draft.toml.lines().any(|line| line.starts_with('#') && line.contains("Base64url"));
+            assert_eq!(is_told, is_base64 && !expected.is_empty(), "{}", draft.toml);
+        }
+    }
+}
+
+#[test]
+fn tickets_in_paths_are_no_text() {
+    let uuid = "1b671a64-40d5-491e-99b0-da01ff1f3341";
+    let (answer, none) = (json!({ "ticket": TICKET }), json!({}));
+    let padded = json!({ "ticket": "dGlja2V0MTIzNDU2Nzg5MA==" });
+    for (path, answer, expected) in [
+        (format!("/ws/{TICKET}"), &answer, "/ws/{ticket}"),
+        (format!("/ws/{TICKET}/rooms/7"), &none, "/ws/{person.token}/rooms/{room}"),
+        (format!("/rooms/{uuid}"), &json!({ "id": uuid }), &*format!("/rooms/{uuid}")),
+        (format!("/ws/{uuid}"), &none, "/ws/{person.token}"),
+        ("/ws/dGlja2V0MTIzNDU2Nzg5MA%3D%3D".to_owned(), &padded, "/ws/{ticket}"),
+        (
+            "/ws/%D0%BA%D0%BE%D0%BC%D0%BD%D0%B0%D1%82%D0%B0".to_owned(),
+            &none,
+            "/ws/%D0%BA%D0%BE%D0%BC%D0%BD%D0%B0%D1%82%D0%B0",
+        ),
+        ("/api/v2/NotificationHubEndpoint".to_owned(), &none, "/api/v2/NotificationHubEndpoint"),
+    ] {
+        let har = recording(&format!("ws://a{path}"), &HELLO);
+        let draft = read(&with_request(har, 39, ("GET", "http://a/me"), NO_BODY, answer));
+        let table: toml::Table = draft.toml.parse().unwrap();
+        assert_eq!(table["connect"]["path"].as_str(), Some(expected), "{}", draft.toml);
+        assert!(!draft.toml.contains(TICKET), "{}", draft.toml);
+    }
+}
+
+/// The WebSocket that is left out is named at the top.
+#[test]
+fn tickets_of_other_sockets_are_hidden() {
+    let mut har = recording("ws://a/", &HELLO);
+    let other = recording(&format!("ws://b/ws/{TICKET}"), &HELLO[..1]);
+    har["log"]["entries"].as_array_mut().unwrap().push(other["log"]["entries"][0].clone());
+    let toml = read(&har).toml;
+    assert!(toml.contains("ws://b/ws/*") && !toml.contains(TICKET), "{toml}");
 }
 
 #[test]
