@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use crate::recorded_apps::files;
 use crate::support::free_address;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
@@ -152,6 +154,98 @@ fn without_a_terminal_the_protocol_is_named() {
     let outcome = init(folder.path(), &[]);
     assert!(outcome.code == Some(2) && outcome.stderr.contains("plain, actioncable, phoenix"), "{outcome}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+fn headers(name: &str, value: &str) -> Value {
+    if value.is_empty() { json!([]) } else { json!([{ "name": name, "value": value }]) }
+}
+
+/// A request before the WebSocket, its number below a million; a body makes it a POST.
+fn request(number: usize, body: Option<Value>, cookie: &str, answer: &Value) -> Value {
+    let post = body.map(|body| json!({ "mimeType": "application/json", "text": body.to_string() }));
+    json!({
+        "startedDateTime": format!("2001-09-09T01:46:39.{number:06}Z"),
+        "request": {
+            "method": if post.is_some() { "POST" } else { "GET" },
+            "url": format!("http://a/{number}"),
+            "postData": post,
+        },
+        "response": {
+            "status": 200,
+            "headers": headers("Set-Cookie", cookie),
+            "content": { "mimeType": "application/json", "text": answer.to_string() },
+        },
+    })
+}
+
+/// A recording of these requests, and of a WebSocket with these messages and some talk.
+fn session(mut entries: Vec<Value>, query: &str, cookie: &str, texts: &[(&str, Value)]) -> String {
+    let said = json!({ "type": "say", "text": "good morning" });
+    let talk = texts.iter().cloned().chain([("send", said.clone()), ("receive", said)]);
+    let messages: Vec<Value> = talk
+        .enumerate()
+        .map(|(number, (kind, data))| {
+            json!({ "type": kind, "time": 1e9 + number as f64, "opcode": 1, "data": data.to_string() })
+        })
+        .collect();
+    entries.push(json!({
+        "startedDateTime": "2001-09-09T01:46:40Z",
+        "request": {
+            "method": "GET",
+            "url": format!("ws://a/?{query}"),
+            "headers": headers("Cookie", cookie),
+        },
+        "response": { "status": 101 },
+        "_webSocketMessages": messages,
+    }));
+    json!({ "log": { "entries": entries } }).to_string()
+}
+
+/// Requests with a password, each with an answer of its own.
+fn logins(count: usize) -> Vec<Value> {
+    let one = |number: usize| {
+        let body = json!({ "password": format!("pw-{number}-x") });
+        request(number, Some(body), "", &json!({ "t": format!("a1b2c3d4e5f{number}") }))
+    };
+    (0..count).map(one).collect()
+}
+
+/// Requests and values behind those that a file may have are left out, or become columns.
+#[test]
+fn long_recordings_make_files_that_run() {
+    let values: Value = (0..60)
+        .map(|number| (format!("v{number}"), json!(format!("a1b2c3d4e5f{number}"))))
+        .chain([("type".to_owned(), json!("hello"))])
+        .collect();
+    let deep = (0..20).fold(json!("a1b2c3d4e5"), |inner, _| json!({ "k": inner }));
+    let cookie = |number: usize| format!("c{number}=a1b2c3d4e5f{number}");
+    let cookies: Vec<String> = (0..30).map(cookie).collect();
+    let set = |number: usize| request(number, None, &cookie(number), &Value::Null);
+    let get = |answer: &Value| vec![request(0, None, "", answer)];
+    let tokens =
+        (0..200).map(|number| ("send", json!({ "type": "hello", "t": format!("a1b2c3d4e5f{number}") })));
+    let tokens: Vec<(&str, Value)> = tokens.collect();
+    let hello = json!({ "type": "hello", "k": "a1b2c3d4e5" });
+    for (name, har) in [
+        ("21 logins", session(logins(21), "", "", &[])),
+        ("10,000 logins", session(logins(10_000), "", "", &tokens)),
+        ("30 cookies", session((0..30).map(set).collect(), "", &cookies.join("; "), &[])),
+        ("60 values of an answer", session(get(&values), "", "", &[("send", values.clone())])),
+        (
+            "60 values of a message",
+            session(vec![], "", "", &[("receive", values.clone()), ("send", values.clone())]),
+        ),
+        ("deep answer", session(get(&deep), "t=a1b2c3d4e5", "", &[])),
+        ("deep message", session(vec![], "", "", &[("receive", deep.clone()), ("send", hello)])),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.har"), har).unwrap();
+        let written = init(folder.path(), &["--from", "a.har"]);
+        assert_eq!(written.code, Some(0), "{name}: {written}");
+        let mut command = throng(["run", "app.toml", &format!("ws://{}", free_address()), "--no-store"]);
+        let outcome = run(command.current_dir(folder.path()), WITHIN);
+        assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{name}: {outcome}");
+    }
 }
 
 #[test]

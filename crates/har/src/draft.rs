@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
             top.line("[people]");
             top.text("data", users);
         }
-        let mut toml = top.0 + &logins.0 + &connect + &rest.0 + &rules.0;
+        let mut toml = trace.without_forgotten(top.0 + &logins.0 + &connect + &rest.0 + &rules.0);
         for (column, cell) in trace.columns.iter().filter(|(_, cell)| cell.len() >= CELL_BYTES_MIN) {
             toml = hide(toml, cell, &format!("{{person.{column}}}"));
         }

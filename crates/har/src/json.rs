@@ -25,6 +25,11 @@ impl Leaf {
     pub(crate) fn is_number(&self) -> bool {
         !self.is_text && self.value.starts_with(|c: char| c == '-' || c.is_ascii_digit())
     }
+
+    /// Returns whether a file can name its place.
+    pub(crate) fn is_reachable(&self) -> bool {
+        self.pointer.matches('/').count() <= wire::POINTER_DEPTH_MAX
+    }
 }
 
 /// The values of a message in their order; `None` if it is no JSON object or array.

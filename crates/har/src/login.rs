@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use url::Url;
+use wire::app_file::LOGIN_REQUESTS_MAX;
 
 use crate::credentials::{TOKEN, is_opaque, is_typed_secret};
 use crate::json::{self, Leaf, in_string, replaced};
 use crate::recording::{Exchange, Recording, decoded};
-use crate::toml_text::{TomlText, plain};
+use crate::toml_text::{TomlText, counted, plain};
 use crate::trace::{NO_KEY, Trace};
 use crate::writing::{is_of_room, is_uuid, with_rooms};
 
@@ -24,6 +25,10 @@ pub(crate) fn write(recording: &Recording, trace: &mut Trace<'_>, out: &mut Toml
     }
     // An earlier answer may have had all that was kept of a later one.
     texts.retain(|at, _| trace.is_needed(*at));
+    let left_out = leave_out(recording, trace, &mut texts);
+    if left_out > 0 {
+        out.comment(&format!("left out: {} of the login.", counted(left_out, "further request")));
+    }
     for (at, text) in &texts {
         let exchange = &recording.exchanges[*at];
         let (number, status) = (exchange.number, exchange.status);
@@ -34,6 +39,19 @@ pub(crate) fn write(recording: &Recording, trace: &mut Trace<'_>, out: &mut Toml
         out.texts("keep", &kept.collect::<Vec<_>>());
     }
     texts.len()
+}
+
+/// Leaves out the oldest requests if a file may not have so many, first those without a password of whose answers
+/// nothing is kept; returns their number.
+fn leave_out(recording: &Recording, trace: &mut Trace<'_>, texts: &mut BTreeMap<usize, String>) -> usize {
+    let left_out = texts.len().saturating_sub(LOGIN_REQUESTS_MAX);
+    let mut oldest: Vec<usize> = texts.keys().copied().collect();
+    oldest.sort_by_cached_key(|at| !trace.needed[at].is_empty() || recording.exchanges[*at].has_password());
+    for at in oldest.into_iter().take(left_out) {
+        texts.remove(&at);
+        trace.forget(at);
+    }
+    left_out
 }
 
 /// One request, but for what is kept of its answer.
@@ -57,7 +75,8 @@ fn request(recording: &Recording, at: usize, trace: &mut Trace<'_>) -> String {
     }
     let headers = trace.headers(&exchange.headers, exchange.at_s);
     out.texts("headers", &headers);
-    if (100..600).contains(&exchange.status) {
+    // Below 200, another answer follows (RFC 9110 §15.2).
+    if (200..600).contains(&exchange.status) {
         out.line(&format!("expect = {}", exchange.status));
     }
     out.0

@@ -77,7 +77,7 @@ impl<'a> Published<'a> {
         by.insert(leaf.pointer.clone(), ID_AND_PADDING.to_owned());
         let body = replaced(&exchange.body, leaves, |other| by.get(&other.pointer).cloned());
         out.text("body", &trace.without_kept(body));
-        if (100..600).contains(&exchange.status) {
+        if (200..600).contains(&exchange.status) {
             out.line(&format!("expect = {}", exchange.status));
         }
         if let Some(condition) = copy.condition(&talk.kinds(false)) {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use url::Url;
 
 use crate::bad_har::BadHar;
-use crate::credentials::is_opaque;
+use crate::credentials::{is_opaque, is_typed_secret};
 use crate::file::{Direction, Entries, Entry, File, Frame, Pair, Request};
 use crate::json;
 
@@ -67,6 +67,11 @@ impl Exchange {
         let leaves = json::leaves(&self.body).unwrap_or_default();
         let of_json = leaves.into_iter().map(|leaf| (leaf.key, leaf.value));
         self.form().into_iter().map(|(key, value)| (last_part(&key), value)).chain(of_json).collect()
+    }
+
+    /// Returns whether a password, or its like, was sent.
+    pub(crate) fn has_password(&self) -> bool {
+        self.fields().iter().any(|(key, _)| is_typed_secret(key))
     }
 
     /// The cookies that the answer set, each as `NAME=VALUE`. Chrome writes several in one header, a line each.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::carried;
-use crate::credentials::{is_random, is_typed_secret};
+use crate::credentials::is_random;
 use crate::kind::{Kind, Message};
 use crate::recording::{Exchange, Recording};
 use crate::talk::MESSAGES_MAX;
@@ -33,10 +33,9 @@ impl Summary {
     /// Sums up a session.
     pub fn of(recording: &Recording) -> Summary {
         let carried = carried::read(recording);
-        let is_login = |exchange: &Exchange| exchange.fields().iter().any(|(key, _)| is_typed_secret(key));
         let mut summary = Summary {
             protocol: carried.name(),
-            is_logged_in: recording.exchanges.iter().any(is_login),
+            is_logged_in: recording.exchanges.iter().any(Exchange::has_password),
             ..Summary::default()
         };
         let mut said: BTreeMap<Kind, usize> = BTreeMap::new();

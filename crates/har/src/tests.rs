@@ -1,5 +1,6 @@
 //! Recordings that are broken, hostile or odd: each is refused, or read into a file that is TOML and bounded.
 
+mod bounds;
 mod left_out;
 mod logins;
 mod own;

@@ -4,6 +4,8 @@ mod answers;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use wire::app_file::KEEPS_MAX;
+
 use crate::credentials::{is_random, is_token, is_typed_secret};
 use crate::file::Pair;
 use crate::json::{self, Leaf};
@@ -84,6 +86,8 @@ pub(crate) struct Trace<'a> {
     pub(crate) columns: Vec<(String, String)>,
     /// Values of answers.
     known: Vec<Known>,
+    /// Placeholders of values that are kept no more, and the columns in their place.
+    forgotten: Vec<(String, String)>,
     /// Exchanges that are needed, by their place, with what is kept of each.
     pub(crate) needed: BTreeMap<usize, Vec<Kept>>,
     /// Exchanges that log in or set a cookie: they are made even if nothing is kept of their answers.
@@ -103,6 +107,7 @@ impl<'a> Trace<'a> {
             answers: Answers::new(&recording.exchanges),
             columns: Vec::new(),
             known: Vec::new(),
+            forgotten: Vec::new(),
             needed: BTreeMap::new(),
             required: BTreeSet::new(),
             searched: HashSet::new(),
@@ -110,9 +115,8 @@ impl<'a> Trace<'a> {
         };
         for (at, exchange) in recording.exchanges.iter().enumerate() {
             let is_before = exchange.at_s <= recording.socket.at_s;
-            let fields = exchange.fields();
-            if is_before && exchange.method == "POST" && fields.iter().any(|(key, _)| is_typed_secret(key)) {
-                trace.note_typed(at, &fields);
+            if is_before && exchange.method == "POST" && exchange.has_password() {
+                trace.note_typed(at, &exchange.fields());
                 trace.require(at);
             }
         }
@@ -259,7 +263,11 @@ impl<'a> Trace<'a> {
             let is_usable = at < before && exchange.status < 400;
             is_usable.then(|| place(exchange, key, value)).flatten().map(|place| (at, place))
         })?;
-        Some(self.keep_answer(at, value, &name, place))
+        // Random and in an answer, it may let the user in.
+        Some(match self.has_room(at) {
+            true => self.keep_answer(at, value, &name, place),
+            false => self.column(&name, value),
+        })
     }
 
     /// The placeholder of a number that is the user's own, if an answer before this time had it under such a name: by
@@ -276,9 +284,13 @@ impl<'a> Trace<'a> {
             let leaves = json::leaves(exchange.answer.as_deref()?).filter(|_| exchange.status < 400)?;
             // Each item of a list has a number; which of them is the user's own, it does not say.
             let is_in_list = |leaf: &Leaf| leaf.pointer.split('/').any(|part| part.parse::<usize>().is_ok());
-            let is_it =
-                |leaf: &Leaf| leaf.value == value && is_same_name(key, &leaf.key) && !is_in_list(leaf);
-            Some((at, leaves.into_iter().find(is_it)?))
+            let is_it = |leaf: &Leaf| {
+                leaf.value == value
+                    && is_same_name(key, &leaf.key)
+                    && !is_in_list(leaf)
+                    && leaf.is_reachable()
+            };
+            Some((at, leaves.into_iter().find(is_it).filter(|_| self.has_room(at))?))
         })?;
         Some(self.keep_answer(at, value, &leaf.key, format!("json:{}", leaf.pointer)))
     }
@@ -305,6 +317,23 @@ impl<'a> Trace<'a> {
         Some(kept.name)
     }
 
+    /// Makes columns of what is kept of an answer, as its request is not made.
+    pub(crate) fn forget(&mut self, at: usize) {
+        for kept in self.needed.remove(&at).unwrap_or_default() {
+            let placeholder = format!("{{{}}}", kept.name);
+            let known = self.known.iter().position(|known| known.placeholder == placeholder);
+            if let Some(known) = known.map(|known| self.known.remove(known)) {
+                let column = self.column(&kept.name, &known.value);
+                self.forgotten.push((placeholder, column));
+            }
+        }
+    }
+
+    /// A text with columns in place of what is kept no more.
+    pub(crate) fn without_forgotten(&self, text: String) -> String {
+        self.forgotten.iter().fold(text, |text, (placeholder, column)| text.replace(placeholder, column))
+    }
+
     /// Returns whether a text has a value that is kept of an answer or a message.
     pub(crate) fn is_kept(&self, text: &str) -> bool {
         self.known.iter().any(|known| text.contains(&known.placeholder))
@@ -323,6 +352,11 @@ impl<'a> Trace<'a> {
     /// Returns whether no further value is kept.
     pub(crate) fn is_full(&self) -> bool {
         self.known.len() >= KNOWN_MAX
+    }
+
+    /// Returns whether a further value is kept of this answer.
+    fn has_room(&self, at: usize) -> bool {
+        self.needed.get(&at).is_none_or(|keeps| keeps.len() < KEEPS_MAX)
     }
 
     fn is_known(&self, name: &str) -> bool {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wire::app_file::KEEPS_MAX;
+
 use crate::carried::stomp::DESTINATION;
 use crate::credentials::{is_argument, is_of_login, is_random, is_typed_secret, key_of_argument};
 use crate::json::{Leaf, in_string, replaced};
@@ -237,11 +239,13 @@ impl Writing<'_, '_> {
             None => talk.source(&leaf.value, key, at.min(end))?,
         };
         let at_s = self.talk.messages[number].turn.at_s;
-        let kept = self.kept.get(&number).into_iter().flatten();
+        let kept = self.kept.get(&number);
+        let is_full =
+            self.trace.is_full() || kept.is_some_and(|kept| kept.len() >= KEEPS_MAX) || !found.is_reachable();
         // A place is kept once, under one name, by however many messages it is used.
-        let known =
-            kept.filter(|(_, pointer)| *pointer == found.pointer).map(|(name, _)| name.clone()).next();
-        if known.is_none() && (self.trace.is_full() || asked.is_none() && !self.can_keep(number)) {
+        let known = kept.into_iter().flatten().find(|(_, pointer)| *pointer == found.pointer);
+        let known = known.map(|(name, _)| name.clone());
+        if known.is_none() && (is_full || asked.is_none() && !self.can_keep(number)) {
             return None;
         }
         let name = known.unwrap_or_else(|| self.trace.keep(&found.key, &leaf.value, at_s));

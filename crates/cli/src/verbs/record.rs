@@ -20,7 +20,8 @@ use results::format::{counted, printable};
 
 use crate::exit::{Exit, Failure};
 use crate::flags::{access, security};
-use crate::verbs::init::{new_file, recorded};
+use crate::verbs::init::new_file;
+use crate::verbs::init::recorded::{self, Kept};
 use crate::{browser, interrupts, locale, output, secrets, stderr, target};
 
 /// Address of the second user: cookies belong to a host, whatever the port.
@@ -224,7 +225,10 @@ impl Record {
         let draft = har::draft(&read, recorded::USERS);
         // Not before: a session that makes no file leaves the one of before as it is.
         self.make_way([&files.toml].into_iter().chain(draft.users.is_some().then_some(&files.users)));
-        let text = recorded::keep(&files.toml, &draft)?;
+        let Kept { text, can_run } = recorded::keep(&files.toml, &draft)?;
+        if !can_run {
+            return output::print(&text).map(|_| Exit::LimitBroken);
+        }
         let command = recorded::command(&files.toml, &draft.server, recorded::CLIENTS);
         let trust = access::trust_flags(self.ca.as_deref(), self.insecure);
         let run = format!("{command}{trust}");

@@ -140,15 +140,17 @@ fn pushed(talk: &Talk, kind: &Kind) -> Option<(String, Option<String>)> {
         found.value.parse::<i64>().ok().filter(|_| found.is_number())
     };
     let counts = |leaf: &&Leaf| {
-        (1..messages.len()).all(|at| {
+        let is_next = |at: usize| {
             value(at, leaf).is_some()
                 && value(at, leaf) == value(at - 1, leaf).and_then(|before| before.checked_add(1))
-        })
+        };
+        leaf.is_reachable() && (1..messages.len()).all(is_next)
     };
     let number = first.leaves.iter().find(counts)?;
     let at_ms = first.turn.at_s * 1e3;
     let is_time = |leaf: &&Leaf| {
         leaf.is_number()
+            && leaf.is_reachable()
             && leaf
                 .value
                 .parse::<f64>()

@@ -66,15 +66,20 @@ impl Answers {
 /// The name and the place of a value in an answer.
 pub(super) fn place(exchange: &Exchange, key: &str, value: &str) -> Option<(String, String)> {
     if let Some(answer) = &exchange.answer {
-        if let Some(leaves) = json::leaves(answer) {
-            let found = leaves.iter().filter(|leaf| leaf.value == value).min_by_key(|leaf| leaf.key != key);
-            if let Some(Leaf { key, pointer, .. }) = found {
-                return Some((key.clone(), format!("json:{pointer}")));
-            }
-        } else if let Some(name) = wire::name_in_page(answer, value) {
+        let leaves = json::leaves(answer);
+        let equal = leaves.iter().flatten().filter(|leaf| leaf.value == value);
+        let reachable = equal.clone().filter(|leaf| leaf.is_reachable());
+        if let Some(Leaf { key, pointer, .. }) = reachable.min_by_key(|leaf| leaf.key != key) {
+            return Some((key.clone(), format!("json:{pointer}")));
+        }
+        let is_page = leaves.is_none();
+        if let Some(name) = is_page.then(|| wire::name_in_page(answer, value)).flatten() {
             let place = format!("html:{name}");
             return Some((name, place));
-        } else if let Some(expression) = expression(answer, value) {
+        }
+        // What no pointer leads to is found by what stands before it, as in a text.
+        let is_searched = is_page || equal.count() > 0;
+        if let Some(expression) = is_searched.then(|| expression(answer, value)).flatten() {
             return Some((key.to_owned(), format!("regex:{expression}")));
         }
     }

@@ -9,8 +9,10 @@ use clap::Args;
 use har::{Draft, Recording};
 use net::files;
 use results::Step;
+use wire::People;
 
 use super::new_file::{create, create_private};
+use crate::app_file::{self, ClientsMax};
 use crate::exit::{Exit, Failure};
 use crate::locale;
 use crate::output::{self, quoted};
@@ -65,7 +67,10 @@ impl CheckArgs {
 pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result<Exit, Failure> {
     let recordings = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let draft = har::draft(&recordings, USERS);
-    let mut text = keep(file, &draft)?;
+    let Kept { mut text, can_run } = keep(file, &draft)?;
+    if !can_run {
+        return output::print(&text).map(|_| Exit::LimitBroken);
+    }
     let url = check.check.as_deref().unwrap_or(&draft.server);
     let run = command(file, url, CLIENTS);
     let Some(url) = &check.check else {
@@ -103,8 +108,16 @@ pub(in crate::verbs) fn command(file: &Path, url: &str, clients: &str) -> String
     format!("throng run {file} {url} --clients {clients}")
 }
 
-/// Writes the file and its users' data; returns what was understood.
-pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<String, Failure> {
+/// A file that was written.
+pub(in crate::verbs) struct Kept {
+    /// What was understood of the recording.
+    pub(in crate::verbs) text: String,
+    /// True if `throng run` takes the file as it is.
+    pub(in crate::verbs) can_run: bool,
+}
+
+/// Writes the file and its users' data.
+pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<Kept, Failure> {
     let users = file.with_file_name(USERS);
     // Made before the file is: a file without its users could not be run.
     if let Some(text) = &draft.users {
@@ -128,7 +141,17 @@ pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<String, Failu
     if draft.users.is_some() {
         text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
     }
-    Ok(text)
+    let refused = refusal(file);
+    if let Some(failure) = &refused {
+        text += &format!("\nIt cannot be run yet: {failure}\n");
+    }
+    Ok(Kept { text, can_run: refused.is_none() })
+}
+
+/// The reason why `throng run` would refuse a file: what was recorded may be more than a file can say.
+fn refusal(file: &Path) -> Option<Failure> {
+    let described = app_file::read(file, People::default(), ClientsMax::Unasked);
+    described.and_then(|described| described.flags.check(described.protocol)).err()
 }
 
 fn read(path: &Path) -> Result<Recording, Failure> {
@@ -189,11 +212,9 @@ fn matched(step: &Step, draft: &Draft) -> (String, bool) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn steps_that_nobody_reached_are_not_met() {
-        let step = Step { clients: 2, ..Step::default() };
-        let draft = |is_measured| Draft {
-            toml: String::new(),
+    fn draft(toml: &str, is_measured: bool) -> Draft {
+        Draft {
+            toml: toml.to_owned(),
             users: None,
             server: String::new(),
             protocol: "plain",
@@ -201,9 +222,24 @@ mod tests {
             opens: true,
             is_measured,
             findings: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn files_that_run_refuses_are_told() {
+        for (toml, can_run) in [("[echo]\nsend = '{id}'\n", true), ("[echo]\nsend = '{nobody}'\n", false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let kept = keep(&folder.path().join("app.toml"), &draft(toml, true)).unwrap();
+            assert_eq!(kept.can_run, can_run, "{}", kept.text);
+            assert_eq!(kept.text.contains("app.toml:2:"), !can_run, "{}", kept.text);
+        }
+    }
+
+    #[test]
+    fn steps_that_nobody_reached_are_not_met() {
+        let step = Step { clients: 2, ..Step::default() };
         let met = |is_measured| {
-            let (lines, is_ready) = matched(&step, &draft(is_measured));
+            let (lines, is_ready) = matched(&step, &draft("", is_measured));
             let names =
                 lines.lines().map(|line| line[..14].trim_start_matches(['✗', '-', ' ']).trim().to_owned());
             (names.collect::<Vec<_>>(), is_ready)
