@@ -8,7 +8,7 @@ mod subprotocols;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::carried::{self, Carried};
-use crate::file::{FRAMES_MAX, REQUESTS_MAX};
+use crate::file::{ALL_HEADERS_MAX, FRAMES_MAX, REQUESTS_MAX, TEXT_BYTES_MAX};
 use crate::hiding::hide;
 use crate::kind::Kind;
 use crate::login;
@@ -182,7 +182,10 @@ impl<'a> Session<'a> {
             .then(|| format!("left out: {} binary messages (throng docs app)", recording.socket.binary));
         let later = (talk.left_out > 0).then(|| format!("left out: the {} last messages", talk.left_out));
         let unread = recording.is_cut.then(|| {
-            format!("left out: requests behind the first {REQUESTS_MAX}, or messages behind {FRAMES_MAX}")
+            format!(
+                "left out: requests behind the first {REQUESTS_MAX}, headers behind {ALL_HEADERS_MAX}, or messages behind {FRAMES_MAX} or of {} MiB",
+                TEXT_BYTES_MAX >> 20
+            )
         });
         let left_out = binary.into_iter().chain(later).chain(unread).chain(others);
         for note in carried.notes.iter().cloned().chain(left_out).chain(notes.iter().cloned()).take(RULES_MAX)

@@ -1,11 +1,19 @@
 //! HAR 1.2 with the messages of WebSockets under the name that Chrome gave them (`_webSocketMessages`) and
 //! mitmproxy took over: the parts that are used. Whatever is absent or null is empty.
 
+mod text;
+
 use std::fmt;
 use std::marker::PhantomData;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use url::form_urlencoded;
+
+pub(crate) use text::TEXT_BYTES_MAX;
+use text::{boxed_text, is_cut, some_text, text};
 
 /// Media types of answers that named none: the server's, and the one that Chrome writes in its place.
 const UNTYPED: [&str; 2] = ["", "x-unknown"];
@@ -35,14 +43,19 @@ pub(crate) struct Log {
 pub(crate) const REQUESTS_MAX: usize = 20_000;
 const SOCKETS_MAX: usize = 1_000;
 pub(crate) const FRAMES_MAX: usize = 50_000;
-/// Headers of a request or an answer; servers take a hundred.
+/// Headers of a request or an answer; servers take a hundred. And of all requests: each is five times as large
+/// as the shortest is in a file.
 const HEADERS_MAX: usize = 128;
+pub(crate) const ALL_HEADERS_MAX: usize = 200_000;
+/// The encoding of bodies that are no text, and of all bodies with some exporters.
+const BASE64: &str = "base64";
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The entries, without the bodies that nothing is looked for in.
 #[derive(Default)]
 pub(crate) struct Entries {
     pub(crate) kept: Vec<Entry>,
-    /// True if requests or messages found no room.
+    /// True if requests, headers or messages found no room.
     pub(crate) is_cut: bool,
 }
 
@@ -63,7 +76,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entries, A::Error> {
         let mut entries = Entries::default();
-        let (mut requests, mut sockets, mut frames) = (0, 0, 0);
+        let (mut requests, mut sockets, mut frames, mut headers) = (0, 0, 0, 0);
         while let Some(entry) = seq.next_element::<Option<Entry>>()? {
             // Exporters write null, or no URL, for a request that never was.
             let Some(mut entry) = entry.filter(|entry| entry.request.url.contains("://")) else { continue };
@@ -74,13 +87,27 @@ impl<'de> Visitor<'de> for EntriesVisitor {
                 continue;
             }
             *count += 1;
+            // A client connects with those of its WebSocket.
+            if !entry.is_socket() {
+                let own = entry.request.headers.len() + entry.response.headers.len();
+                if headers + own > ALL_HEADERS_MAX {
+                    (entry.request.headers, entry.response.headers) = (Vec::new(), Vec::new());
+                    entries.is_cut = true;
+                } else {
+                    headers += own;
+                }
+            }
             // Pictures and scripts are most of a file: freed here, they are in memory one at a time.
+            entry.response.content.decode();
             if !entry.response.content.is_readable() {
                 entry.response.content.text = None;
             }
             if let Some(messages) = &mut entry.messages {
-                entries.is_cut |= messages.len() > FRAMES_MAX - frames;
+                let count = messages.len();
+                // Half a message would be another.
+                messages.retain(|message| !is_cut(&message.data));
                 messages.truncate(FRAMES_MAX - frames);
+                entries.is_cut |= messages.len() < count;
                 messages.shrink_to_fit();
                 frames += messages.len();
             }
@@ -141,7 +168,7 @@ fn frames<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Frame
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
     /// Time at which it began (RFC 3339).
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "text")]
     pub started_date_time: String,
     /// The request.
     #[serde(default, deserialize_with = "or_empty")]
@@ -159,10 +186,10 @@ pub struct Entry {
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Its method.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "text")]
     pub method: String,
     /// Its URL; of a WebSocket, with `ws` or `wss`.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "text")]
     pub url: String,
     /// The headers.
     #[serde(default, deserialize_with = "headers")]
@@ -175,23 +202,47 @@ pub struct Request {
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 pub struct Pair {
     /// The name.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "text")]
     pub name: String,
     /// The value.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "text")]
     pub value: String,
 }
 
 /// The body of a request.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "WrittenBody")]
 pub struct PostData {
     /// The media type.
-    #[serde(default, deserialize_with = "or_empty")]
     pub mime_type: String,
     /// The text.
-    #[serde(default, deserialize_with = "or_empty")]
     pub text: String,
+}
+
+/// A body as it is written: a text, or the fields of a form (HAR 1.2, `postData`).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenBody {
+    #[serde(default, deserialize_with = "text")]
+    mime_type: String,
+    #[serde(default, deserialize_with = "text")]
+    text: String,
+    #[serde(default, deserialize_with = "headers")]
+    params: Vec<Pair>,
+}
+
+impl From<WrittenBody> for PostData {
+    fn from(written: WrittenBody) -> PostData {
+        let WrittenBody { mut mime_type, mut text, params } = written;
+        if text.is_empty() && !params.is_empty() {
+            let fields = params.iter().map(|field| (&field.name, &field.value));
+            text = form_urlencoded::Serializer::new(text).extend_pairs(fields).finish();
+            if mime_type.is_empty() {
+                mime_type = FORM.to_owned();
+            }
+        }
+        PostData { mime_type, text }
+    }
 }
 
 /// An answer.
@@ -213,23 +264,40 @@ pub struct Response {
 #[serde(rename_all = "camelCase")]
 pub struct Content {
     /// The media type.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "text")]
     pub mime_type: String,
     /// The text, if it was kept.
+    #[serde(default, deserialize_with = "some_text")]
     pub text: Option<String>,
     /// The encoding of the text; `None` for text as it is.
+    #[serde(default, deserialize_with = "some_text")]
     pub encoding: Option<String>,
 }
 
 impl Content {
+    /// Takes a text out of Base64.
+    fn decode(&mut self) {
+        let is_encoded = self.encoding.as_deref() == Some(BASE64) && (self.is_untyped() || self.is_text());
+        let Some(text) = self.text.as_ref().filter(|_| is_encoded) else { return };
+        if let Ok(bytes) = STANDARD.decode(text) {
+            self.text = Some(String::from_utf8_lossy(&bytes).into_owned());
+            self.encoding = None;
+        }
+    }
+
     /// Returns whether values may stand there that are said later.
     fn is_readable(&self) -> bool {
+        let is_page = || self.text.as_ref().is_some_and(|text| is_page(text.as_bytes()) == Some(true));
+        self.encoding.is_none() && (self.is_text() || self.is_untyped() && is_page())
+    }
+
+    fn is_text(&self) -> bool {
         let kind = self.mime_type.to_ascii_lowercase();
-        let is_text = match UNTYPED.contains(&kind.as_str()) {
-            true => self.text.as_ref().is_some_and(|text| is_page(text.as_bytes()) == Some(true)),
-            false => ["html", "json", "text/plain"].iter().any(|readable| kind.contains(readable)),
-        };
-        is_text && self.encoding.is_none()
+        ["html", "json", "text/plain"].iter().any(|readable| kind.contains(readable))
+    }
+
+    fn is_untyped(&self) -> bool {
+        UNTYPED.iter().any(|kind| self.mime_type.eq_ignore_ascii_case(kind))
     }
 }
 
@@ -253,7 +321,7 @@ pub struct Frame {
     #[serde(default, deserialize_with = "or_empty")]
     pub opcode: i64,
     /// The text.
-    #[serde(default, deserialize_with = "or_empty")]
+    #[serde(default, deserialize_with = "boxed_text")]
     pub data: Box<str>,
 }
 

@@ -7,7 +7,7 @@ use wire::app_file::LOGIN_REQUESTS_MAX;
 
 use crate::credentials::{TOKEN, is_opaque, is_typed_secret};
 use crate::json::{self, Leaf, in_string, replaced};
-use crate::recording::{Exchange, Recording, decoded};
+use crate::recording::{Exchange, Recording, decoded, header};
 use crate::toml_text::{TomlText, counted, plain};
 use crate::trace::{NO_KEY, Trace};
 use crate::writing::{is_of_room, is_uuid, with_rooms};
@@ -66,6 +66,11 @@ fn request(recording: &Recording, at: usize, trace: &mut Trace<'_>) -> String {
             exchange.method,
             kind.unwrap_or("no type")
         ));
+    }
+    let length =
+        header(&exchange.headers, "content-length").and_then(|length| length.trim().parse::<u64>().ok());
+    if exchange.body.is_empty() && length.is_some_and(|bytes| bytes > 0) {
+        out.remark("left out: its body, which the recording does not have: add it as `form` or `json`.");
     }
     if exchange.method == "POST" {
         out.text("post", &target);
