@@ -6,6 +6,7 @@ use crate::carried::Turn;
 use crate::carried::stomp::{DESTINATION, Frame};
 use crate::credentials::{arguments, is_argument, is_login, is_pin, login_command};
 use crate::json::{self, Leaf};
+use crate::naming::SEQ;
 use crate::toml_text::{escaped, inline, plain, quoted};
 
 /// Members by which apps name the kind of a message.
@@ -50,6 +51,8 @@ const OPCODE_MAX: u64 = 1000;
 /// Commands of STOMP: those that log in, and the one that says something.
 const LOGIN_COMMANDS: [&str; 2] = ["CONNECT", "STOMP"];
 const SEND: &str = "SEND";
+/// The member with JSON-RPC's answer.
+const RESULT: &str = "result";
 /// A number in a destination.
 const NUMBER: char = '#';
 const HEARTBEAT: &str = "heartbeat";
@@ -218,6 +221,21 @@ impl Kind {
     /// The condition that holds for it, among all kinds of the same side; `None` if nothing tells it from others.
     pub(crate) fn condition(&self, all: &[&Kind]) -> Option<String> {
         self.told(all, |_| true)
+    }
+
+    /// The condition that holds for the answer to one message alone, with its number at this pointer.
+    pub(crate) fn numbered_condition(&self, pointer: &str) -> String {
+        let event = self.event.as_ref().map(|event| format!("event = {}", quoted(&plain(event))));
+        let mut pairs = vec![format!("{} = {}", quoted(pointer), quoted(SEQ))];
+        if let Tag::Members(members) = &self.tag {
+            let named = members.iter().filter(|(named, _)| *named != pointer);
+            pairs.extend(named.map(|(named, name)| format!("{} = {}", quoted(named), name.written())));
+        }
+        // What refuses a call has its number, too.
+        let is_result = matches!(&self.tag, Tag::Keys(keys) if keys.iter().any(|key| key == RESULT));
+        let result = is_result.then(|| format!("contains = {}", quoted(&format!("\"{RESULT}\""))));
+        let json = format!("json = {}", inline(pairs.into_iter()));
+        inline(event.into_iter().chain([json]).chain(result))
     }
 
     /// The same where nothing was asked: an answer's number is known to answers alone.

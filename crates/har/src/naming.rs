@@ -21,6 +21,9 @@ const TYPED: [(&str, &str); 17] = [
     ("phone", "phone"),
 ];
 
+/// The placeholder of the number of a message, which counts.
+pub(crate) const SEQ: &str = "{seq}";
+
 /// Returns whether a key is one of a person's name.
 pub(crate) fn is_of_person(key: &str) -> bool {
     TYPED.iter().any(|(typed, _)| key.eq_ignore_ascii_case(typed))
@@ -30,6 +33,14 @@ pub(crate) fn is_of_person(key: &str) -> bool {
 pub(crate) fn is_of_id(key: &str) -> bool {
     ["id", "uid", "userid"].into_iter().any(|name| key.eq_ignore_ascii_case(name))
         || ["_id", "-id", "Id", "ID"].into_iter().any(|end| key.ends_with(end))
+}
+
+/// Keys of what counts messages.
+const COUNTERS: [&str; 6] = ["ref", "msg_ref", "seq", "n", "nr", "counter"];
+
+/// Returns whether a key is one of a number that counts messages.
+pub(crate) fn is_counter(key: &str) -> bool {
+    COUNTERS.contains(&key.to_lowercase().as_str())
 }
 
 /// Returns whether two keys may name the same number: what is `id` in one place is `userId` in another.

@@ -1,5 +1,6 @@
 //! The messages of a conversation, by kind and by the values in them.
 
+mod numbered;
 pub(crate) mod purposes;
 
 use std::collections::HashMap;

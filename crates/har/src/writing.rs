@@ -8,7 +8,7 @@ use crate::carried::stomp::DESTINATION;
 use crate::credentials::{is_argument, is_of_login, is_random, is_typed_secret, key_of_argument};
 use crate::json::{Leaf, in_string, replaced};
 use crate::kind::{Kind, Message, leaves_of};
-use crate::naming::{identifier, is_of_id, is_of_person};
+use crate::naming::{SEQ, identifier, is_counter, is_of_id, is_of_person};
 use crate::talk::Talk;
 use crate::talk::purposes::Said;
 use crate::toml_text::plain;
@@ -51,9 +51,6 @@ const SERIES_MIN: usize = 3;
 /// The same of a text with digits alone, under a key of what counts messages. Elsewhere, two in a row may be ids
 /// of users, or amounts.
 const COUNT_MIN: usize = 2;
-const COUNTERS: [&str; 6] = ["ref", "msg_ref", "seq", "n", "nr", "counter"];
-/// The placeholder of a number that counts.
-const SEQ: &str = "{seq}";
 
 /// The user's message, and an id with it.
 pub(crate) const ID_AND_PADDING: &str = "{id} {padding}";
@@ -100,6 +97,7 @@ impl Writing<'_, '_> {
             .iter()
             .filter_map(|leaf| {
                 let placeholder = match (said, &padding) {
+                    (Some(said), _) if said.number.as_ref() == Some(&leaf.pointer) => Some(SEQ.to_owned()),
                     (Some(said), Some(padding)) if said.pointer.as_ref() == Some(&leaf.pointer) => {
                         Some(if padding.is_empty() { ID_AND_PADDING } else { "{id}" }.to_owned())
                     }
@@ -112,7 +110,7 @@ impl Writing<'_, '_> {
         let text = replaced(body, &message.leaves, |leaf| by.get(&leaf.pointer).cloned());
         match said {
             // Nothing in it is a text: what the server hands on whole takes the id along.
-            Some(said) if said.pointer.is_none() => with_id(&text).unwrap_or_else(|| {
+            Some(said) if said.pointer.is_none() && said.needs_id() => with_id(&text).unwrap_or_else(|| {
                 self.notes.insert(format!(
                     "{} has no text and no members, so that it carries no id: nothing is counted until you write {{id}} into it",
                     message.kind.name()
@@ -296,8 +294,7 @@ impl Writing<'_, '_> {
         if !is_digits(&leaf.value) {
             return None;
         }
-        let is_counter = COUNTERS.contains(&leaf.key.to_lowercase().as_str());
-        let values_min = if is_counter { COUNT_MIN } else { SERIES_MIN };
+        let values_min = if is_counter(&leaf.key) { COUNT_MIN } else { SERIES_MIN };
         self.series(kind, leaf, values_min).filter(|found| found == SEQ)
     }
 

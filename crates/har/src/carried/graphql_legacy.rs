@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::turn::{Carried, Sign, Turn};
 use crate::json::{member, text_member};
+use crate::naming::SEQ;
 use crate::recording::{Recording, Text};
 
 const SUBPROTOCOL: &str = "graphql-ws";
@@ -12,8 +13,6 @@ const SUBPROTOCOL: &str = "graphql-ws";
 const LEAVING: [&str; 2] = ["stop", "connection_terminate"];
 const NUMBER: &str = "/id";
 const DOCUMENT: &str = "/payload/query";
-/// The number of a repeated operation: that of its message, which its answer has.
-const SEQ: &str = "{seq}";
 
 /// An operation that the client began.
 struct Operation {
@@ -39,7 +38,7 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
         if let Some((number, document)) = begun(text) {
             let is_subscription = document.trim_start().starts_with("subscription");
             let is_repeated = !is_subscription && counts.get(&document).is_some_and(|&count| count > 1);
-            // Recorded numbers may be those of later messages.
+            // Its answer has the number of its message. Recorded numbers may be those of later messages.
             let own = if is_repeated { SEQ.to_owned() } else { format!("operation-{}", taken.len() + 1) };
             taken.insert(own.clone());
             let operation = Operation { document, number: own, is_subscription };

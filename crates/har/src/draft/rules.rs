@@ -120,7 +120,8 @@ impl Session<'_> {
             .iter()
             .filter_map(|(_, purpose)| match purpose {
                 Purpose::Broadcast(said) | Purpose::Echo(said)
-                    if said.copy.as_ref() == Some(kind) && !said.to_others =>
+                    if said.copy.as_ref() == Some(kind) && !said.to_others
+                        || said.ack.as_ref() == Some(kind) && said.number.is_some() =>
                 {
                     Some(said.count)
                 }

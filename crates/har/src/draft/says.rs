@@ -98,7 +98,12 @@ impl Session<'_> {
         let kinds = self.talk.kinds(false);
         let names = if is_echo { ["reply", "own", "ack"] } else { ["copy", "own", "ack"] };
         for (name, kind) in names.into_iter().zip([&said.copy, &said.own, &said.ack]) {
-            if let Some(condition) = kind.as_ref().and_then(|kind| kind.condition(&kinds)) {
+            let number = said.number.as_ref().filter(|_| name == if is_echo { "reply" } else { "ack" });
+            let condition = kind.as_ref().and_then(|kind| match number {
+                Some(at) => Some(kind.numbered_condition(at)),
+                None => kind.condition(&kinds),
+            });
+            if let Some(condition) = condition {
                 out.line(&format!("{name} = {condition}"));
             }
         }

@@ -64,12 +64,21 @@ pub(crate) struct Said {
     pub(crate) copy: Option<Kind>,
     pub(crate) own: Option<Kind>,
     pub(crate) ack: Option<Kind>,
+    /// The place of the message's number in it and in what answers it: the acknowledgement, or the echo.
+    pub(crate) number: Option<String>,
     /// True if the protocol's own reply answers it.
     pub(crate) is_replied: bool,
     pub(crate) to_others: bool,
     /// True if one session cannot tell a broadcast from an echo.
     pub(crate) is_unsure: bool,
     pub(crate) count: usize,
+}
+
+impl Said {
+    /// Returns whether it carries an id: an echo that is answered by number needs none.
+    pub(crate) fn needs_id(&self) -> bool {
+        self.number.is_none() || self.ack.is_some()
+    }
 }
 
 impl Talk {
@@ -161,6 +170,7 @@ impl Talk {
             copy: None,
             own: None,
             ack: None,
+            number: None,
             is_replied,
             to_others: false,
             is_unsure: false,
@@ -232,15 +242,33 @@ impl Talk {
 
     /// The same with the reply that the file recognises.
     fn acknowledged(&self, kind: &Kind, mut purpose: Purpose) -> Purpose {
-        if let Purpose::Broadcast(said) = &mut purpose {
-            said.ack = said.ack.take().or_else(|| self.told_reply(kind).cloned());
+        match &mut purpose {
+            Purpose::Broadcast(said) => {
+                said.ack = said.ack.take().or_else(|| self.told_reply(kind).cloned());
+                let is_free = |answer: &Kind| {
+                    ![&said.copy, &said.own].into_iter().flatten().any(|heard| heard == answer)
+                };
+                if said.ack.is_none()
+                    && let Some((answer, number)) = self.numbered(kind, is_free)
+                {
+                    (said.ack, said.number) = (Some(answer), Some(number));
+                }
+            }
+            Purpose::Echo(said) => {
+                let numbered = self.numbered(kind, |answer| said.copy.as_ref() == Some(answer));
+                said.number = numbered.map(|(_, number)| number);
+            }
+            Purpose::Heartbeat { .. } | Purpose::Answer { .. } | Purpose::Opening => {}
         }
         purpose
     }
 
     /// An echo whose answer says no more than its number.
     fn numbered_echo(&self, kind: &Kind) -> Option<Purpose> {
-        let (copy, count) = (self.told_reply(kind)?.clone(), self.of(true, kind).count());
+        let told = self.told_reply(kind).map(|reply| (reply.clone(), None));
+        let numbered = || self.numbered(kind, |_| true).map(|(answer, number)| (answer, Some(number)));
+        let (copy, number) = told.or_else(numbered)?;
+        let count = self.of(true, kind).count();
         // One that is asked once is a part of the opening.
         (count > 1).then(|| {
             Purpose::Echo(Said {
@@ -248,6 +276,7 @@ impl Talk {
                 copy: Some(copy),
                 own: None,
                 ack: None,
+                number,
                 is_replied: false,
                 to_others: false,
                 is_unsure: false,

@@ -156,6 +156,57 @@ fn beats_answers_and_pushes() {
     assert_eq!(answer["send"].as_str(), Some("{\"type\":\"checked\",\"nonce\":\"{nonce}\"}"), "{table}");
 }
 
+/// A call of JSON-RPC, and its answer; others take numbers between.
+fn calls(is_heard: bool, answer: &Value) -> toml::Table {
+    let mut texts = vec![">{\"id\":1,\"method\":\"login\",\"params\":[]}".to_owned()];
+    for (number, text) in (1..).zip(["good morning", "hello all", "see you"]) {
+        let params = json!({ "text": text });
+        texts.push(format!(">{}", json!({ "id": number * number + 1, "method": "say", "params": params })));
+        let mut answer = answer.clone();
+        answer["id"] = json!(number * number + 1);
+        texts.push(format!("<{answer}"));
+        let said = format!("<{}", json!({ "method": "said", "params": params }));
+        texts.extend(is_heard.then_some(said));
+    }
+    table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()))
+}
+
+#[test]
+fn answers_by_number_are_no_pushes() {
+    let result = json!({ "jsonrpc": "2.0", "result": "ok" });
+    let named = json!({ "type": "ack" });
+    for (is_heard, answer, says, slot) in [
+        (true, &result, "broadcast", "ack"),
+        (false, &result, "echo", "reply"),
+        (true, &named, "broadcast", "ack"),
+    ] {
+        let table = calls(is_heard, answer);
+        let condition = &table[says][slot];
+        assert_eq!(condition["json"]["/id"].as_str(), Some("{seq}"), "{table}");
+        let told = condition.get("contains").or(condition["json"].get("/type")).and_then(toml::Value::as_str);
+        assert_eq!(told, Some(if answer.get("type").is_some() { "ack" } else { "\"result\"" }), "{table}");
+        let send = table[says]["send"].as_str().unwrap();
+        assert!(send.contains("\"id\":{seq}") && send.contains("{id} {padding}"), "{table}");
+        assert!(table.get("push").is_none() && table.get("ignore").is_none(), "{table}");
+    }
+}
+
+/// A broadcast that carries its sender's number is a copy, and no acknowledgement.
+#[test]
+fn copies_with_numbers_stay_copies() {
+    let texts: Vec<String> = (1..)
+        .zip(["good morning", "hello all", "see you"])
+        .flat_map(|(number, text)| {
+            let said = json!({ "type": "say", "seq": number, "text": text });
+            [format!(">{said}"), format!("<{said}")]
+        })
+        .collect();
+    let table = table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let broadcast = &table["broadcast"];
+    assert_eq!(broadcast["copy"]["json"]["/type"].as_str(), Some("say"), "{table}");
+    assert!(broadcast.get("ack").is_none() && broadcast["copy"]["json"].get("/seq").is_none(), "{table}");
+}
+
 #[test]
 fn ids_of_clients_stay_uuids() {
     let message = |mark: &str, kind: &str, text: &str, digit: u8| {
