@@ -116,6 +116,27 @@ fn pages_without_a_type_are_read() {
 }
 
 #[test]
+fn headers_and_pages_are_sources() {
+    for (header, page, name, place) in [
+        ("X-Auth-Token", "<p>", "x_auth_token", "header:X-Auth-Token"),
+        ("X-Other", "<meta name=\"ws-ticket\" content=\"6f1c0a7be2\">", "ws_ticket", "html:ws-ticket"),
+        ("X-Other", "<div data-room-key=\"6f1c0a7be2\">x</div>", "data_room_key", "html:data-room-key"),
+    ] {
+        let value = if header == "X-Other" { "1" } else { "6f1c0a7be2" };
+        let texts = [&[">{\"type\":\"hello\",\"session\":\"6f1c0a7be2\"}"][..], &HELLO].concat();
+        let har = recording("ws://a/", &texts);
+        let mut har = with_request(har, 39, ("GET", "http://a/"), NO_BODY, &Value::Null);
+        let response = &mut har["log"]["entries"][1]["response"];
+        response["content"] = json!({ "mimeType": "text/html", "text": page });
+        response["headers"] = json!([{ "name": header, "value": value }]);
+        let table = table(&har);
+        assert_eq!(table["login"][0]["keep"][name].as_str(), Some(place), "{table}");
+        let send: Value = serde_json::from_str(table["open"][0]["send"].as_str().unwrap()).unwrap();
+        assert_eq!(send["session"].as_str(), Some(&*format!("{{{name}}}")), "{table}");
+    }
+}
+
+#[test]
 fn text_beside_a_placeholder_is_escaped() {
     let texts = [
         r#">{"type":"hello","session":"a1b2c3d4e5"}"#,

@@ -156,6 +156,26 @@ fn beats_answers_and_pushes() {
     assert_eq!(answer["send"].as_str(), Some("{\"type\":\"checked\",\"nonce\":\"{nonce}\"}"), "{table}");
 }
 
+/// The file of one session says what else a broadcast may be; a second user's session tells.
+#[test]
+fn lone_sessions_name_the_alternative() {
+    let session = |is_own: bool| {
+        let texts = ["good morning", "hello all", "see you"].into_iter().flat_map(|text| {
+            let said = is_own.then(|| format!(">{}", json!({ "type": "say", "text": text })));
+            said.into_iter().chain([format!("<{}", json!({ "type": "said", "text": text }))])
+        });
+        let texts: Vec<String> = texts.collect();
+        let har = recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+        Recording::read("a.har", har.to_string().into_bytes()).unwrap_or_else(|error| panic!("{error}"))
+    };
+    for (sessions, is_unsure) in [(vec![session(true)], true), (vec![session(true), session(false)], false)] {
+        let toml = draft(&sessions, "users.csv").toml;
+        assert_eq!(toml.contains("One session cannot tell"), is_unsure, "{toml}");
+        let table: toml::Table = toml.parse().unwrap();
+        assert_eq!(table["broadcast"]["copy"]["json"]["/type"].as_str(), Some("said"), "{toml}");
+    }
+}
+
 /// A call of JSON-RPC, and its answer; others take numbers between.
 fn calls(is_heard: bool, answer: &Value) -> toml::Table {
     let mut texts = vec![">{\"id\":1,\"method\":\"login\",\"params\":[]}".to_owned()];
