@@ -128,6 +128,7 @@ fn files_for_other_servers_are_understood() {
         let written = init(folder.path(), &["mine.toml", "--from", protocol]);
         let is_promised = written.stdout.contains("as it is");
         assert!(written.code == Some(0) && !is_promised, "it is for another server: {written}");
+        assert!(written.stdout.contains("throng probe "), "{written}");
         let text = fs::read_to_string(folder.path().join("mine.toml")).unwrap();
         assert!(text.contains("throng run mine.toml "), "{protocol}: it says how it is run: {text}");
         let scheme = if protocol == "mcp" { "http" } else { "ws" };
@@ -241,7 +242,7 @@ fn long_recordings_make_files_that_run() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.har"), har).unwrap();
         let written = init(folder.path(), &["--from", "a.har"]);
-        assert_eq!(written.code, Some(0), "{name}: {written}");
+        assert!(written.code == Some(0) && written.stdout.contains("throng probe "), "{name}: {written}");
         let mut command = throng(["run", "app.toml", &format!("ws://{}", free_address()), "--no-store"]);
         let outcome = run(command.current_dir(folder.path()), WITHIN);
         assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{name}: {outcome}");

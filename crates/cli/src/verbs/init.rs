@@ -245,22 +245,25 @@ impl Init {
         };
         self.check.refuse()?;
         let name = self.file.display().to_string();
-        let command = |url: &[&str]| {
-            let words = ["throng", "run", &name].into_iter().chain(url.iter().copied());
-            results::command_line(&words.map(str::to_owned).collect::<Vec<_>>())
+        let line = |words: &[&str]| {
+            results::command_line(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
         };
+        let url = protocol.usual_url();
         let parts = [protocol.example_in(&name), protocol.besides()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         new_file::create(&self.file)?.write(parts.join("\n"))?;
         let at_once = if protocol.is_served() {
-            format!("It runs as it is, against throng's own server:\n\n  {}\n\n", command(&[]))
+            let own = line(&["throng", "run", &name]);
+            format!("It runs as it is, against throng's own server:\n\n  {own}\n\n")
         } else {
             String::new()
         };
         output::print(&format!(
-            "{name} is written. {at_once}Make its words your app's (throng docs {}), and name your server:\n\n  {}\n",
+            "{name} is written. {at_once}Make its words your app's (throng docs {}), and name your server:\n\n  {}\n\n\
+             The server's limits and timeouts: {}\n",
             protocol.topic(),
-            command(&[protocol.usual_url()])
+            line(&["throng", "run", &name, url]),
+            line(&["throng", "probe", url])
         ))
     }
 }
@@ -277,6 +280,7 @@ fn ask() -> Result<Protocol, Failure> {
             format_args!("say what your clients speak: {}", names.join(", ")),
         ));
     }
+    stderr::line("If the app runs: throng record URL writes its file from a session. If not:");
     stderr::line("What do your app's clients speak?\n");
     for (number, value) in values.iter().enumerate() {
         let about = value.get_help().map(ToString::to_string).unwrap_or_default();

@@ -76,7 +76,9 @@ pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result
     let Some(url) = &check.check else {
         // Not `init --check`: the file is there now, and is not written over.
         let trial = command(file, url, TRIAL_CLIENTS);
+        let probe = format!("throng probe {}", quoted(url));
         text += &format!("\nTry it with two clients, then run it:\n\n  {trial}\n  {run}\n");
+        text += &format!("\nThe server's limits and timeouts: {probe}\n");
         return output::print(&text);
     };
     output::print(&text)?;
