@@ -84,9 +84,9 @@ seeds: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture seeds::
 
 # What takes long of docs/RELIABILITY.md: processes that stand still at every phase, a store that fails or is killed at every
-# call of the kernel, each fuzz target in libFuzzer. Twenty minutes.
+# call of the kernel, the memory of the largest recordings, each fuzz target in libFuzzer. Twenty minutes.
 torture: tools fuzz-check
-	$(CARGO) test --locked -p throng --tests -p throng-crew --lib torture -- --ignored --test-threads=1
+	$(CARGO) test --locked -p throng -p throng-har --tests -p throng-crew --lib torture -- --ignored --test-threads=1
 
 # Installs and checks every target, into docs/logs/TARGETS.md. An hour, most of it compilers'.
 # A target that fails is a row, and an exit status beside a whole table.

@@ -321,7 +321,7 @@ impl Talk {
     }
 
     fn is_new(&self, at: usize, leaf: &Leaf) -> bool {
-        leaf.is_text && self.first.get(&leaf.value) == Some(&at)
+        leaf.is_text && self.is_first(at, &leaf.value)
     }
 
     /// The kind in which another user heard it.
