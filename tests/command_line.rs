@@ -353,15 +353,32 @@ fn a_file_that_is_cut_short_is_named() {
 #[test]
 fn pipes_and_devices_are_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
+    let pipe = folder.path().join("pipe.json");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
-    let pipe = pipe.to_str().unwrap();
-    for (arguments, key, name) in [
-        (&["shootout", "--resume", pipe][..], "resume", pipe),
-        (&["shootout", "/dev/zero"], "suite", "regular"),
-        (&["compare", pipe, pipe], "run.irregular_file", pipe),
-    ] {
-        let outcome = run(throng([]).args(arguments).args(["--format", "json"]), RUN_MAX);
-        outcome.assert_failed(2, &format!("usage.{key}"), &[name]);
+    let (folder, pipe) = (folder.path().to_str().unwrap(), pipe.to_str().unwrap());
+    for file in [pipe, "/dev/zero"] {
+        let credentials = format!("file:{file}");
+        for (arguments, key) in [
+            (&["run", file][..], "file"),
+            (&["echo", "ws://h/", "--app", file], "file"),
+            (&["echo", "ws://h/", "--users", file], "users"),
+            (&["echo", "ws://h/", "--ca", file], "ca"),
+            (&["echo", "ws://h/", "--token", &credentials], "token.value_validation"),
+            (&["compare", file, file], "run.irregular_file"),
+            (&["shootout", file], "suite"),
+            (&["shootout", "--resume", file], "resume"),
+        ] {
+            let outcome = run(throng([]).args(arguments).args(["--format", "json"]), RUN_MAX);
+            outcome.assert_failed(2, &format!("usage.{key}"), &[file]);
+        }
+        for arguments in
+            [&["serve", "--cert", file, "--key", file][..], &["events", file], &["runs", "import", file]]
+        {
+            let outcome = run(throng([]).args(arguments), RUN_MAX);
+            assert!(outcome.code == COULD_NOT_RUN && outcome.stderr.contains(file), "{outcome}");
+        }
     }
+    // The pipe is the one file in it with the name of results.
+    let outcome = run(&mut throng(["report", folder]), RUN_MAX);
+    assert!(outcome.code == COULD_NOT_RUN && outcome.stderr.contains(folder), "{outcome}");
 }

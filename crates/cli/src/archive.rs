@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use results::Run;
-use results::file::FileError;
+use results::file::{BYTES_MAX, FileError};
 use store::{Store, StoreError};
 
 use crate::exit::{Failure, variant};
@@ -77,7 +77,7 @@ pub(crate) fn salvage_file(path: &Path) -> Result<Run, Failure> {
 fn read_by(path: &Path, read: impl Fn(&str) -> Result<Run, FileError>) -> Result<Run, Failure> {
     let cannot =
         |why: &dyn std::fmt::Display| Failure::could_not("read", format!("read {}", path.display()), why);
-    let text = fs::read_to_string(path).map_err(|error| cannot(&error))?;
+    let text = net::files::read_text(path, BYTES_MAX).map_err(|error| cannot(&error))?;
     read(&text).map_err(|error| cannot(&error))
 }
 
@@ -85,7 +85,8 @@ fn read_by(path: &Path, read: impl Fn(&str) -> Result<Run, FileError>) -> Result
 fn read_directory(directory: &Path) -> Result<Vec<Run>, Failure> {
     let what = || format!("read the directory {}", directory.display());
     let entries = fs::read_dir(directory).map_err(|error| Failure::could_not("read", what(), error))?;
-    let is_results = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    // Not pipes and folders with such names.
+    let is_results = |path: &PathBuf| path.extension().is_some_and(|is| is == "json") && path.is_file();
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_results).collect();
     paths.sort();
     if paths.is_empty() {

@@ -14,6 +14,8 @@ use url::Url;
 
 /// The port of a URL that names none.
 const PORT: u16 = 4222;
+/// Bytes of a credentials file, or of a key, that are read: a hundred times those of one.
+const CREDENTIALS_BYTES_MAX: u64 = 64 << 10;
 /// The form that an error asks for.
 const EXPECTED: &str =
     "expected nats://HOST:4222, nats://USER:PASSWORD@HOST:4222, nats://TOKEN@HOST:4222 or tls://…";
@@ -122,7 +124,7 @@ impl Nats {
 }
 
 fn text_of(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    net::files::read_text(path, CREDENTIALS_BYTES_MAX).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -19,21 +19,30 @@ pub enum Readers {
     AsUsual,
 }
 
-/// Reads a file that the user has named, if it is a regular file of at most `bytes_max` bytes. A pipe without
-/// a writer would be waited for without end, and a device such as `/dev/zero` has no end.
-pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+/// Opens a file that the user has named, if it is a regular file. A pipe without a writer would be waited for
+/// without end, and a device such as `/dev/zero` has no end.
+pub fn open(path: &Path) -> io::Result<File> {
+    // Before it is opened: that alone waits for a pipe, and starts some devices.
+    match fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(irregular()),
     }
-    read_any(path, bytes_max)
+}
+
+/// Reads a file that the user has named, if it is a regular file of at most `bytes_max` bytes.
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    read_at_most(open(path)?, bytes_max)
 }
 
 /// Reads any file of at most `bytes_max` bytes, also a pipe that another program writes to (`/dev/stdin`), up
 /// to its end. A device that is no terminal must be empty, as `/dev/null` is: others have no end.
 pub fn read_any(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    read_at_most(File::open(path)?, bytes_max)
+}
+
+fn read_at_most(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
     let too_large =
         || io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {bytes_max} bytes"));
-    let file = File::open(path)?;
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
     if metadata.is_file() && metadata.len() > bytes_max {
@@ -64,8 +73,12 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+        false => Err(irregular()),
     }
+}
+
+fn irregular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
 }
 
 /// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it

@@ -10,7 +10,7 @@ mod expiry;
 mod sessions;
 
 pub use config::{
-    ClientTls, ServerTls, TlsOptions, TlsVersion, check_authorities, check_identity, check_key,
+    ClientTls, PEM_BYTES_MAX, ServerTls, TlsOptions, TlsVersion, check_authorities, check_identity, check_key,
 };
 pub use error::TlsError;
 

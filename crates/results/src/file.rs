@@ -28,6 +28,9 @@ mod step;
 pub use frame::{Frame, write_step, write_steps_behind};
 pub use run::{SCHEMA, is_run_id, run_id, started};
 
+/// Bytes of a results file that is read: with 5.7 kB a step, those of 180,000 steps.
+pub const BYTES_MAX: u64 = 1 << 30;
+
 /// Why a text is not a results file.
 #[derive(Debug, Error)]
 pub enum FileError {

@@ -2,7 +2,6 @@
 //! what it holds.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
@@ -34,7 +33,7 @@ struct Line {
 impl Archive {
     /// Reads it; without a file there is nothing in it.
     pub(crate) fn read(path: &Path) -> io::Result<Archive> {
-        let file = match File::open(path) {
+        let file = match net::files::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Archive::default()),
             file => file?,
         };

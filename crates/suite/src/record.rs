@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use net::files::Readers;
 use results::Run;
+use results::file::BYTES_MAX;
 use thiserror::Error;
 
 use crate::archive::Archive;
@@ -162,8 +163,7 @@ impl Record {
     /// It is no such folder, or a newer throng's.
     pub fn open(folder: &Path) -> Result<Record, RecordError> {
         let path = folder.join(HEAD);
-        let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
-        let head: Head = serde_json::from_str(&text)
+        let head: Head = serde_json::from_str(&text_of(&path)?)
             .map_err(|error| RecordError::Shape { path: path.display().to_string(), error })?;
         if head.schema > SCHEMA {
             return Err(RecordError::Newer { path: folder.display().to_string(), found: head.schema });
@@ -174,8 +174,7 @@ impl Record {
             return Err(RecordError::Shape { path: path.display().to_string(), error });
         }
         let path = folder.join(CELLS);
-        // A line that was cut off may end within a character.
-        let lines = fs::read(&path).map_err(|error| io_error(&path, error))?;
+        let lines = bytes_of(&path)?;
         let lines = lines.split(|&byte| byte == b'\n');
         let entries = lines.filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
         // A record may come from anywhere: packing removes the files that its lines name.
@@ -196,7 +195,7 @@ impl Record {
         net::private::tighten(folder);
         let mut record = Record { lock, ..Record::open(folder)? };
         let path = folder.join(CELLS);
-        let lines = fs::read(&path).map_err(|error| io_error(&path, error))?;
+        let lines = bytes_of(&path)?;
         let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count();
         let mut again = Vec::new();
         if lines > record.entries.len() {
@@ -259,7 +258,7 @@ impl Record {
 
     /// Known faults of a published record, in Markdown: the `notes.md` beside it, if there is one.
     pub fn notes(&self) -> Option<String> {
-        fs::read_to_string(self.folder.join(NOTES)).ok()
+        text_of(&self.folder.join(NOTES)).ok()
     }
 
     /// Returns whether the measurement has been made.
@@ -336,7 +335,7 @@ impl Record {
         let read = match self.packed.get(&name) {
             // A file beside the pack is newer: a round that was measured again.
             Some(packed) if !path.exists() => results::file::read(&packed),
-            _ => results::file::read(&fs::read_to_string(&path).map_err(|error| io_error(&path, error))?),
+            _ => results::file::read(&text_of(&path)?),
         };
         read.map_err(|error| RecordError::Results { path: path.display().to_string(), error })
     }
@@ -365,8 +364,7 @@ impl Record {
             .collect();
         for name in &names {
             let path = self.folder.join(name);
-            let text = fs::read_to_string(&path).map_err(|error| io_error(&path, error))?;
-            self.packed.add(name.clone(), &text).map_err(|error| io_error(&path, error))?;
+            self.packed.add(name.clone(), &text_of(&path)?).map_err(|error| io_error(&path, error))?;
         }
         let path = self.folder.join(PACKED);
         let bytes = self.packed.bytes().map_err(|error| io_error(&path, error))?;
@@ -406,6 +404,16 @@ fn write_head(folder: &Path, head: &Head) -> Result<(), RecordError> {
 
 fn line(entry: &Entry) -> String {
     serde_json::to_string(entry).expect("entries are plain data") + "\n"
+}
+
+/// Reads a file of a record, which may come from anywhere: a pipe in its place is not waited for.
+fn text_of(path: &Path) -> Result<String, RecordError> {
+    net::files::read_text(path, BYTES_MAX).map_err(|error| io_error(path, error))
+}
+
+/// Reads a file whose last line may be cut off within a character.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, RecordError> {
+    net::files::read(path, BYTES_MAX).map_err(|error| io_error(path, error))
 }
 
 /// Writes a file, or leaves what is there.

@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use load::{TlsIdentity, TlsPlan};
+use net::tls::PEM_BYTES_MAX;
 use secret::Secret;
 
 use crate::exit::Failure;
 use crate::flags::args::RunArgs;
-
-/// The largest bundle of authorities that is sent along: several times a system's.
-const AUTHORITIES_BYTES_MAX: u64 = 1 << 20;
 
 /// The flags of TLS.
 pub(crate) struct Security {
@@ -46,7 +44,7 @@ impl Security {
 /// The text of a PEM file: it goes to the process that connects.
 pub(crate) fn authorities(ca: &Path) -> Result<String, Failure> {
     let cannot = |error: std::io::Error| Failure::usage("--ca", format!("{}: {error}", ca.display()));
-    let text = net::files::read_text(ca, AUTHORITIES_BYTES_MAX).map_err(cannot)?;
+    let text = net::files::read_text(ca, PEM_BYTES_MAX).map_err(cannot)?;
     net::tls::check_authorities(&text).map_err(cannot)?;
     Ok(text)
 }
@@ -55,7 +53,7 @@ fn identity_in(cert: &Path, key: &Path) -> Result<TlsIdentity, Failure> {
     let cannot = |flag: &'static str, path: &Path, error: std::io::Error| {
         Failure::usage(flag, format!("{}: {error}", path.display()))
     };
-    let read = |path: &Path| net::files::read_text(path, AUTHORITIES_BYTES_MAX);
+    let read = |path: &Path| net::files::read_text(path, PEM_BYTES_MAX);
     let chain = read(cert).map_err(|error| cannot("--cert", cert, error))?;
     let unusable = |error| cannot("--key", key, error);
     let key = Secret::from(read(key).map_err(unusable)?);

@@ -21,9 +21,13 @@ use secret::Secret;
 
 use super::error::TlsError;
 use super::sessions::{SessionStore, Sessions};
+use crate::files;
 
 /// The variables of OpenSSL that replace the system's root certificates (openssl-env(7)).
 const ROOT_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/// Bytes of a PEM file that is read: several times a system's bundle of authorities.
+pub const PEM_BYTES_MAX: u64 = 1 << 20;
 
 /// The options of a client's TLS.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -155,8 +159,8 @@ const SERVED: [&str; 2] = ["http/1.1", "h2"];
 impl ServerTls {
     /// Reads the certificate chain (leaf first) and its private key from PEM files. Errors name the file.
     pub fn new(cert: &Path, key: &Path) -> io::Result<ServerTls> {
-        let chain = certificates(cert)?;
-        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| in_file(key, error))?;
+        let chain = certificates_in(&pem(cert)?).map_err(|error| in_file(cert, error))?;
+        let private = PrivateKeyDer::from_pem_slice(&pem(key)?).map_err(|error| in_file(key, error))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -207,7 +211,7 @@ pub fn check_identity(chain: &str, key: &Secret) -> io::Result<()> {
 }
 
 fn identity(chain: &str, key: &Secret) -> io::Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    Ok((certificates_in(chain)?, private_key(key)?))
+    Ok((certificates_in(chain.as_bytes())?, private_key(key)?))
 }
 
 fn private_key(key: &Secret) -> io::Result<PrivateKeyDer<'static>> {
@@ -215,8 +219,8 @@ fn private_key(key: &Secret) -> io::Result<PrivateKeyDer<'static>> {
         .map_err(|error| unusable(format!("the key: {error}")))
 }
 
-fn certificates_in(text: &str) -> io::Result<Vec<CertificateDer<'static>>> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+fn certificates_in(text: &[u8]) -> io::Result<Vec<CertificateDer<'static>>> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
     let found = found.map_err(|error| unusable(error.to_string()))?;
     if found.is_empty() { Err(unusable("no certificate in it".to_owned())) } else { Ok(found) }
 }
@@ -229,7 +233,7 @@ fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
     let mut store = RootCertStore::empty();
     match authorities {
         Some(text) => {
-            for certificate in certificates_in(text)? {
+            for certificate in certificates_in(text.as_bytes())? {
                 store.add(certificate).map_err(|error| unusable(error.to_string()))?;
             }
         }
@@ -259,11 +263,8 @@ pub(super) fn no_roots(variable: Option<&str>, error: Option<&impl fmt::Display>
     format!("{place} no root certificates{reason}: {remedy}, or pass --ca or --insecure")
 }
 
-fn certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
-    let chain: Vec<_> = CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect)
-        .map_err(|error| in_file(path, error))?;
-    if chain.is_empty() { Err(in_file(path, "no certificate in it")) } else { Ok(chain) }
+fn pem(path: &Path) -> io::Result<Vec<u8>> {
+    files::read(path, PEM_BYTES_MAX).map_err(|error| in_file(path, error))
 }
 
 fn in_file(path: &Path, what: impl fmt::Display) -> io::Error {
@@ -286,7 +287,7 @@ impl Trust {
         if options.insecure {
             return Ok(Trust { authorities: None, given: Vec::new(), provider });
         }
-        let given = authorities.map(certificates_in).transpose()?.unwrap_or_default();
+        let given = authorities.map(str::as_bytes).map(certificates_in).transpose()?.unwrap_or_default();
         let roots = Arc::new(roots(authorities)?);
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
         Ok(Trust { authorities: Some(verifier.map_err(io::Error::other)?), given, provider })

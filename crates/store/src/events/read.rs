@@ -1,7 +1,6 @@
 //! Reading a log, group by group.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::panic::{self, AssertUnwindSafe};
@@ -52,7 +51,7 @@ pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::resul
     let damaged = |error: ParquetError| trouble(path, error);
     let foreign = |why: String| EventsError::Foreign { path: path.into(), why };
     let could_not = |error| EventsError::Io { path: path.into(), error };
-    let file = File::open(path).map_err(could_not)?;
+    let file = net::files::open(path).map_err(could_not)?;
     let mut magic = [0; MAGIC.len()];
     let begin = file.read_at(&mut magic, 0).map_err(could_not)?;
     // Of a log that is being written, even these bytes may be on their way.

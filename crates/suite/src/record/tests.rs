@@ -1,6 +1,7 @@
 //! The files of a shootout's folder that count, and folders that are shootouts.
 
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use super::*;
 use crate::stage::Stage;
@@ -82,6 +83,33 @@ fn notes_of_a_publisher_belong_to_the_record() {
     assert_eq!(record.notes(), None);
     fs::write(folder.path().join("notes.md"), "- one round\n").unwrap();
     assert_eq!(record.notes().as_deref(), Some("- one round\n"));
+}
+
+#[test]
+fn pipes_in_records_are_not_waited_for() {
+    let at = tempfile::tempdir().unwrap();
+    let put_pipe = |folder: &Path, name: &str| {
+        let path = folder.join(name);
+        // A record that is not packed has no file of packed results.
+        let _ = fs::remove_file(&path);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    };
+    for name in [CELLS, PACKED] {
+        let folder = at.path().join(name);
+        drop(record(&folder));
+        put_pipe(&folder, name);
+        let opened = Record::open(&folder);
+        assert!(matches!(opened, Err(RecordError::Io { .. })), "{name}: {opened:?}");
+    }
+    let folder = at.path().join("results");
+    let mut kept = record(&folder);
+    kept.log(&cell("a", 1)).unwrap(); // which makes the scenario's folder
+    kept.add(&cell("a", 1), outcome(Ok(Run::default()))).unwrap();
+    put_pipe(&folder, "echo/a-1.json");
+    assert!(matches!(kept.runs("echo", "a"), Err(RecordError::Io { .. })));
+    // Of a folder whose head is a pipe, nothing says that it is a shootout's.
+    put_pipe(&folder, HEAD);
+    assert!(!Record::is_at(&folder));
 }
 
 #[test]
