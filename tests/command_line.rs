@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use net::errors::ErrorKind;
 use rustix::fs::Mode;
+use stats::is_shown;
 
 use crate::support::black_hole::BlackHole;
 use crate::support::cases::check_all;
 use crate::support::free_address;
 use crate::support::process::Process;
-use crate::support::throng::{Server, echo, finish, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, echo, finish, run, sum_of, throng};
 
 /// A run of one second, with five to connect and two to drain, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(30);
@@ -360,10 +361,10 @@ fn pipes_and_devices_are_not_waited_for() {
         let credentials = format!("file:{file}");
         for (arguments, key) in [
             (&["run", file][..], "file"),
-            (&["echo", "ws://h/", "--app", file], "file"),
-            (&["echo", "ws://h/", "--users", file], "users"),
-            (&["echo", "ws://h/", "--ca", file], "ca"),
-            (&["echo", "ws://h/", "--token", &credentials], "token.value_validation"),
+            (&["echo", "ws://127.0.0.1:1/", "--app", file], "file"),
+            (&["echo", "ws://127.0.0.1:1/", "--users", file], "users"),
+            (&["echo", "wss://127.0.0.1:1/", "--ca", file], "ca"),
+            (&["echo", "ws://127.0.0.1:1/", "--token", &credentials], "token.value_validation"),
             (&["compare", file, file], "run.irregular_file"),
             (&["shootout", file], "suite"),
             (&["shootout", "--resume", file], "resume"),
@@ -381,4 +382,32 @@ fn pipes_and_devices_are_not_waited_for() {
     // The pipe is the one file in it with the name of results.
     let outcome = run(&mut throng(["report", folder]), RUN_MAX);
     assert!(outcome.code == COULD_NOT_RUN && outcome.stderr.contains(folder), "{outcome}");
+}
+
+#[test]
+fn hidden_characters_reach_no_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let targets = folder.path().join("targets");
+    let node = include_str!("../targets/node-ws/target.toml");
+    file("targets/good\u{1b}[31m/target.toml", &node.replace("JavaScript", "\\u001b[31m\\u202e"));
+    file("targets/bad\u{202e}/target.toml", "language = \"\u{1b}[31m\u{202e}\"\n");
+    for arguments in [
+        &["run", "no\u{202e}.toml"][..],
+        &["echo", "--fo\u{202e}o"],
+        &["ec\u{202e}ho"],
+        &["docs", "x\u{1b}[31m"],
+        &["shootout", &file("suite.toml", "title = \"\u{1b}]0;x\u{7}\u{202e}\"\n")],
+        &["run", &file("app.toml", "[\"\u{1b}[31m\u{202e}\"]\n")],
+        &["targets", "list", "--targets-dir", targets.to_str().unwrap()],
+    ] {
+        let Outcome { stdout, stderr, .. } = run(throng([]).args(arguments), RUN_MAX);
+        let said = stdout + &stderr;
+        assert!(!said.is_empty() && said.chars().all(|c| c == '\n' || is_shown(c)), "{said:?}");
+    }
 }

@@ -9,6 +9,7 @@ use clap::error::ContextKind;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use results::Run;
 use results::conclusion::{self, Outcome};
+use results::format::{printable, printable_lines};
 
 use crate::{locale, mistyped, stand_in, stderr};
 
@@ -66,11 +67,14 @@ pub(crate) struct Failure {
 impl Failure {
     /// The command line is at fault: `flag` names which part of it, and the key after it.
     pub(crate) fn usage(flag: &str, problem: impl Display) -> Self {
+        // A word of the command line, a file's name or a line of it may come from anybody, and must not steer
+        // the terminal.
+        let flag = printable(flag);
         Self {
             exit: Exit::BadUsage,
-            key: format!("usage.{}", slug(flag)),
-            flag: Some(flag.to_owned()),
-            text: format!("{flag}: {problem}"),
+            key: format!("usage.{}", slug(&flag)),
+            text: printable_lines(&format!("{flag}: {problem}")),
+            flag: Some(flag),
         }
     }
 
@@ -80,7 +84,7 @@ impl Failure {
             exit: Exit::CouldNotRun,
             key: format!("could_not.{key}"),
             flag: None,
-            text: format!("could not {what}: {why}"),
+            text: printable_lines(&format!("could not {what}: {why}")),
         }
     }
 
@@ -123,8 +127,8 @@ impl Failure {
         // With the name of its value: `--clients <N>`.
         let flag = argument.and_then(|argument| argument.split([' ', '=']).next().map(str::to_owned));
         let failure = Self::usage(flag.as_deref().unwrap_or("command"), "");
-        let text = mistyped::told(error, command, words);
-        Self { flag, text, ..failure }.because(variant(&error.kind()))
+        let text = printable_lines(&mistyped::told(error, command, words));
+        Self { flag: flag.as_deref().map(printable), text, ..failure }.because(variant(&error.kind()))
     }
 
     /// Adds to the key why, where there are several reasons.

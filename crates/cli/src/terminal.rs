@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use ratatui::crossterm::terminal;
 use report::Style;
+use results::format::printable_lines;
 
 use crate::exit::allows_colour;
 use crate::locale;
@@ -22,9 +23,9 @@ pub(crate) fn style() -> Style {
     Style { ansi, columns: known_columns(), ascii: locale::is_ascii(), ..Style::PLAIN }
 }
 
-/// Text in letters that it has.
+/// Text without colours, in letters that it has; names in it may come from anybody.
 pub(crate) fn in_letters(text: String) -> String {
-    style().in_letters(text)
+    style().in_letters(printable_lines(&text))
 }
 
 fn known_columns() -> Option<usize> {

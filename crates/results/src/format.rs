@@ -120,6 +120,11 @@ pub fn printable(text: &str) -> String {
     text.replace(|c| !stats::is_shown(c), "·")
 }
 
+/// The same of a text of several lines: its line feeds and tabs stay.
+pub fn printable_lines(text: &str) -> String {
+    text.replace(|c| !stats::is_shown(c) && !matches!(c, '\n' | '\t'), "·")
+}
+
 /// How many answers had which HTTP status, the lowest first: `200: 71,000; 404: 12`.
 pub fn statuses(counts: &BTreeMap<u16, u64>) -> String {
     let each: Vec<_> = counts.iter().map(|(status, n)| format!("{status}: {}", count(*n))).collect();
@@ -133,6 +138,7 @@ mod tests {
     #[test]
     fn text_from_outside_neither_steers_nor_turns() {
         assert_eq!(printable("a\u{1b}[31mb\u{202e}c é"), "a·[31mb·c é");
+        assert_eq!(printable_lines("a\tb\n\u{9b}31mc\r\n"), "a\tb\n·31mc·\n");
     }
 
     #[test]

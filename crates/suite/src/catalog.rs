@@ -28,7 +28,7 @@ impl TargetCatalog {
         folders.sort();
         let mut catalog = TargetCatalog { targets: vec![Target::reference()], mistakes: Vec::new() };
         for folder in folders {
-            let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = manifest::folder_name(&folder);
             if name == REFERENCE_NAME {
                 continue; // part of this program
             }
@@ -55,7 +55,7 @@ impl TargetCatalog {
                 )));
             }
             if let Some(other) = self.targets.iter().find(|other| other.name == target.name) {
-                let folder = other.folder.file_name().unwrap_or_default().to_string_lossy();
+                let folder = manifest::folder_name(&other.folder);
                 return Err(taken(format!("the name of a target in {folder} already")));
             }
         }

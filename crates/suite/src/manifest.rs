@@ -10,4 +10,4 @@ mod values;
 
 pub use file::{CONTROL_NAME, FILE_NAME, REFERENCE_NAME, Readers};
 pub use target::{Ability, Probe, Ready, Requirement, Step, Stop, Target, Version};
-pub(crate) use values::{dialect, flag_value, time};
+pub(crate) use values::{dialect, flag_value, folder_name, time};

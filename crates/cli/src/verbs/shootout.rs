@@ -21,7 +21,7 @@ use jiff::tz::TimeZone;
 use net::affinity;
 use net::files::Readers;
 use net::machine::Machine;
-use results::format::counted;
+use results::format::{counted, printable_lines};
 use results::units;
 use suite::recap::Finished;
 use suite::record::{Claim, Head, PreparedTarget, SCHEMA};
@@ -394,7 +394,7 @@ impl Kept {
         let Finished { suite, record, sections } = &self.0;
         match format {
             Format::Text => terminal::in_letters(summary::text(suite, record, sections)),
-            Format::Md => summary::markdown(suite, record, sections),
+            Format::Md => printable_lines(&summary::markdown(suite, record, sections)),
             Format::Json => {
                 serde_json::to_string_pretty(&as_json(record, sections)).expect("plain data") + "\n"
             }

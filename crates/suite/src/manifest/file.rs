@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+use results::format::printable;
 use serde::Deserialize;
 use toml::Spanned;
 use wire::{DialectId, DialectOptions};
 
 use super::target::{Ability, Probe, Ready, Requirement, Step, Stop, Target, Tls, Version};
-use super::values::{command, dialect, flag_value, placeholders, reason, signal, time, url};
+use super::values::{command, dialect, flag_value, folder_name, placeholders, reason, signal, time, url};
 use crate::mistake::{Mistake, Source};
 
 /// The file's name, in each target's folder.
@@ -176,7 +177,7 @@ pub(super) fn read(
 ) -> Result<Vec<Target>, Mistake> {
     let source = Source { path, text };
     let manifest: FileManifest = source.parse()?;
-    let base = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let base = folder_name(folder);
     let mut targets = Vec::new();
     if let Some(start) = &manifest.start {
         let own =
@@ -194,7 +195,7 @@ pub(super) fn read(
         // A variant's flag takes the place of the manifest's.
         flags.extend(variant.flags.clone());
         let version = variant.version.as_ref().unwrap_or(&manifest.version);
-        let own = Own { name: format!("{base}-{name}"), start, version, flags };
+        let own = Own { name: printable(&format!("{base}-{name}")), start, version, flags };
         targets.push(target(&source, &manifest, folder, own, readers)?);
     }
     if targets.is_empty() {
@@ -231,14 +232,14 @@ fn target(
         .iter()
         .map(|requirement| {
             let command = command(source, &requirement.command)?;
-            Ok(Requirement { command, missing: requirement.missing.clone() })
+            Ok(Requirement { command, missing: printable(&requirement.missing) })
         })
         .collect();
     Ok(Target {
         name,
         folder: folder.to_owned(),
-        language: manifest.language.clone(),
-        library: manifest.library.clone(),
+        language: printable(&manifest.language),
+        library: printable(&manifest.library),
         dialects,
         app,
         supports: manifest.supports.get_ref().clone(),

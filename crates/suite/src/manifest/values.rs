@@ -1,8 +1,10 @@
 //! Single values of a manifest or a suite, each with what is wrong where it is no such value.
 
+use std::path::Path;
 use std::time::Duration;
 
 use net::signals::StopSignal;
+use results::format::printable;
 use results::units;
 use toml::Spanned;
 use wire::DialectId;
@@ -12,6 +14,11 @@ use crate::mistake::{Mistake, Source};
 /// Words in braces that stand for what is known only when a target runs ([`Place`](crate::Place)).
 const PLACEHOLDERS: [&str; 8] =
     ["{host}", "{port}", "{admin_port}", "{socket}", "{certificate}", "{key}", "{cores}", "{throng}"];
+
+/// The name of a target's folder, as it is shown and typed.
+pub(crate) fn folder_name(folder: &Path) -> String {
+    folder.file_name().map(|name| printable(&name.to_string_lossy())).unwrap_or_default()
+}
 
 /// The one of these dialects that has that name.
 pub(crate) fn dialect(

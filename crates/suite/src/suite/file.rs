@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use results::Unit;
+use results::format::printable;
 use results::scenario::UnknownScenario;
 use serde::Deserialize;
 use toml::Spanned;
@@ -170,7 +171,7 @@ pub(super) fn read(
     }
     Ok(Suite {
         name: path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        title: file.title,
+        title: printable(&file.title),
         repeats: *file.repeats.get_ref(),
         repeats_max: *file.repeats_max.as_ref().unwrap_or(&file.repeats).get_ref(),
         busy_retries: file.busy_retries,

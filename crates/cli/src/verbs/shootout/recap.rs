@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
+use results::format::printable_lines;
 use suite::recap::{self, Finished};
 use suite::{Record, section};
 
@@ -32,7 +33,7 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
         Format::Md => {
             let folder = folder.display().to_string();
             let words = ["throng", "shootout", "--recap", &folder, "--format", "md"].map(str::to_owned);
-            recap::markdown(&finished, &results::command_line(&words))
+            printable_lines(&recap::markdown(&finished, &results::command_line(&words)))
         }
         Format::Json => {
             let all: Vec<_> = finished.iter().map(|one| as_json(&one.record, &one.sections)).collect();

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use net::machine::Machine;
+use results::format::printable_lines;
 use serde::Serialize;
 use suite::table::Table;
 use suite::{Mistake, StageFailure, Target, Tools, check, setup};
@@ -271,7 +272,7 @@ impl Rows {
     pub(super) fn print(self, format: Format, is_wanted: bool) -> Result<Exit, Failure> {
         let text = match format {
             Format::Text => terminal::in_letters(self.text()),
-            Format::Md => self.page(),
+            Format::Md => printable_lines(&self.page()),
             Format::Json => serde_json::to_string_pretty(&self.0).expect("rows are plain data") + "\n",
         };
         output::print(&text)?;
