@@ -56,6 +56,7 @@ try 'limit a process outside', sub { my $limit = "\0" x 16; syscall($prlimit, in
 try 'leave a setuid program', sub { opened('>', 'left') && chmod(04755, 'left') && (stat 'left')[2] & 04000 };
 try 'read what a variable names', sub { reads($ENV{PIP_CONFIG_FILE}) };
 try 'change a mode outside', sub { chmod 0600, "$user/beside/private" };
+try 'change a time outside', sub { utime 0, 0, "$user/beside/private" };
 try 'write outside', sub { opened('>>', "$user/beside/written") };
 try 'reach a passing socket', sub { connects(PF_UNIX, pack_sockaddr_un($socket)) };
 try 'reach a socket elsewhere', sub { connects(PF_UNIX, pack_sockaddr_un("$user/socket")) };
@@ -204,6 +205,7 @@ impl Session {
             ("leave a setuid program", true),
             ("read what a variable names", true),
             ("change a mode outside", has_packages || is_bare),
+            ("change a time outside", has_packages || is_bare),
             ("write outside", has_packages && !is_hidden),
             ("reach a passing socket", !is_gone(&self.passing)),
             ("reach a socket elsewhere", !is_gone(&self.user)),

@@ -389,12 +389,20 @@ fn foreign_folders_run_nothing_unconfirmed() {
 #[test]
 fn targets_see_no_secrets_of_the_environment() {
     let folder = telltale();
+    let own = folder.path().join("targets/sh-none");
+    let manifest = fs::read_to_string(own.join("target.toml")).unwrap();
+    let build = "build = { command = [\"sh\", \"-c\", \"env > seen-by-build\"] }\n";
+    fs::write(own.join("target.toml"), manifest + build).unwrap();
     let mut command = throng(["targets", "check", "sh-none", "--targets-dir"]);
     command.arg(folder.path().join("targets")).env("THE_TOKEN", "open sesame").env("PIP_CERT", "/x");
+    command.env("PIP_INDEX_URL", "https://me:pa55word@h/simple").env("https_proxy", "me:pa55word@h:1");
     let outcome = run(command.env("AWS_SECRET_ACCESS_KEY", "open sesame"), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    for file in ["seen", "seen-by-server"] {
-        let seen = fs::read_to_string(folder.path().join("targets/sh-none").join(file)).unwrap();
+    // What fetches nothing has no use for logins.
+    for (file, logins) in [("seen", 0), ("seen-by-server", 0), ("seen-by-build", 2)] {
+        let seen = fs::read_to_string(own.join(file)).unwrap();
+        assert_eq!(seen.matches("pa55word").count(), logins, "{file}: {seen}");
+        assert!(seen.contains("PIP_INDEX_URL=https://") && seen.contains("h/simple"), "{seen}");
         assert!(!seen.contains("sesame") && !seen.contains("THE_TOKEN"), "{seen}");
         assert!(seen.contains("PATH=") && seen.contains("HOME=") && seen.contains("PIP_CERT=/x"), "{seen}");
     }

@@ -125,15 +125,47 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
     command.env_clear().envs(kept())
 }
 
-/// The variables that are for all.
+/// The variables that are for all. Users and passwords are taken out of them: only what installs or builds
+/// fetches anything.
 pub(crate) fn kept() -> impl Iterator<Item = (String, OsString)> {
+    known().map(|(name, value)| {
+        let value = value.to_str().map(|value| without_logins(&name, value).into()).unwrap_or(value);
+        (name, value)
+    })
+}
+
+/// The variables that are for installing and building alone: options, and those with users and passwords.
+pub(crate) fn of_builds() -> impl Iterator<Item = (String, String)> {
+    let options = OF_BUILDS.into_iter().filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)));
+    let whole = known().filter_map(|(name, value)| Some((name, value.into_string().ok()?)));
+    options.chain(whole.filter(|(name, value)| without_logins(name, value) != *value))
+}
+
+/// The variables that a target may see, with the user's values.
+fn known() -> impl Iterator<Item = (String, OsString)> {
     let named = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     named.filter(|(name, _)| is_for_all(name))
 }
 
-/// The variables that are for installing and building alone.
-pub(crate) fn of_builds() -> impl Iterator<Item = (String, String)> {
-    OF_BUILDS.into_iter().filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)))
+/// A variable's value without the user and password of each URL in it (RFC 3986 §3.2.1).
+fn without_logins(name: &str, value: &str) -> String {
+    // A proxy may be named without a scheme (curl(1)).
+    if name.to_ascii_lowercase().ends_with("_proxy") && !value.contains("://") {
+        return host_of(value).to_owned();
+    }
+    let mut pieces = value.split("://");
+    let mut shown = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_end = |c: char| c.is_whitespace() || "/?#\"'".contains(c);
+        let (authority, rest) = piece.split_at(piece.find(is_end).unwrap_or(piece.len()));
+        shown += &format!("://{}{rest}", host_of(authority));
+    }
+    shown
+}
+
+/// An authority without its user. From the end: a password may have an @ in it that nobody has encoded.
+fn host_of(authority: &str) -> &str {
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
 /// The folders of tools' caches that the user's variables name.
@@ -193,6 +225,25 @@ mod tests {
             "UV_THREADPOOL_SIZE",
         ] {
             assert!(!is_for_all(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn logins_are_taken_out_of_urls() {
+        for (name, value, shown) in [
+            ("PIP_INDEX_URL", "https://me:p@w@h:8/simple?a=b@c", "https://h:8/simple?a=b@c"),
+            ("UV_EXTRA_INDEX_URL", "https://token@a/x  http://b/", "https://a/x  http://b/"),
+            (
+                "GOPROXY",
+                "https://me:pw@a,https://b|https://c:d@e,direct",
+                "https://a,https://b|https://e,direct",
+            ),
+            ("https_proxy", "me:pw@proxy:3128", "proxy:3128"),
+            ("ALL_PROXY", "socks5://me:pw@proxy", "socks5://proxy"),
+            ("PATH", "/opt/node@18/bin:/bin", "/opt/node@18/bin:/bin"),
+            ("CFLAGS", "-DAT=a@b", "-DAT=a@b"),
+        ] {
+            assert_eq!(without_logins(name, value), shown);
         }
     }
 }
