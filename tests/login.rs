@@ -214,7 +214,7 @@ fn mistakes_name_place_and_expectation() {
         ("form = {", "json = '{\"a\":}'\nform = {", "7:8", "`json`"),
         ("form = { a = '{csrf}' }", "json = '{\"a\":}'", "6:8", "JSON"),
         ("form = { a = '{csrf}' }", "json = { a = '{cfrs}' }", "6:8", "{cfrs}: "),
-        ("'{csrf}' }", "'{scrf}' }", "6:14", "{person.id}, {room}, {csrf}"),
+        ("'{csrf}' }", "'{scrf}' }", "6:14", "{csrf}, {person.id}, {room}"),
         ("get = '/in'", "get = '/{csrf}'", "2:7", "{csrf}: "),
         ("'html:csrf'", "'body:csrf'", "3:17", "\"cookie:NAME\", \"header:NAME\", \"json:/POINTER\""),
         ("'html:csrf'", "'json:csrf'", "3:17", "JSON pointer"),

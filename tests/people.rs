@@ -219,7 +219,7 @@ fn mistakes_are_told_before_anybody_connects() {
         (
             &["--people", &good, "-H", "X: {person.nmae}"],
             "header",
-            &["{person.nmae}: ", "{person.id}, {room}, {person.name}"],
+            &["{person.nmae}: ", "{person.id}, {person.name}, {person.room}, {room}"],
         ),
         (&["--people", &good, "-H", "X: {person.name}"], "users", &["row 2 "]),
         (&["--people", &good, "--subprotocol", "{person.name}"], "users", &["row 2 "]),

@@ -102,4 +102,15 @@ mod tests {
             assert!(problem.starts_with(place) && problem.contains(named), "{bytes:?}: {problem}");
         }
     }
+
+    #[test]
+    fn columns_have_numbers_of_16_bits() {
+        let of = |columns: usize| {
+            let header: Vec<String> = (0..columns).map(|column| column.to_string()).collect();
+            format!("{0}\n{0}\n", header.join(","))
+        };
+        let problem = bad(of(200_000).as_bytes());
+        assert!(problem.starts_with("line 1: ") && problem.contains("65,535"), "{problem}");
+        assert_eq!(parse(of(65_535).as_bytes()).unwrap().columns.len(), 65_535);
+    }
 }

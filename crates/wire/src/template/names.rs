@@ -1,5 +1,7 @@
 //! A user's own placeholders, and what each stands for.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Piece, Template};
@@ -8,32 +10,29 @@ use super::quoting::Quoting;
 /// The values of a user's own placeholders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
-    all: Vec<(String, Template)>,
+    /// By name, because data may have thousands of columns.
+    all: BTreeMap<String, Template>,
 }
 
 impl Names {
     /// Makes this name stand for that, whatever it stood for before.
     pub fn set(&mut self, name: impl Into<String>, meaning: Template) {
-        let name = name.into();
-        match self.all.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => *known = meaning,
-            None => self.all.push((name, meaning)),
-        }
+        self.all.insert(name.into(), meaning);
     }
 
     /// Makes this name stand for nothing.
     pub fn unset(&mut self, name: &str) {
-        self.all.retain(|(known, _)| known != name);
+        self.all.remove(name);
     }
 
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Template> {
-        self.all.iter().find(|(known, _)| known == name).map(|(_, meaning)| meaning)
+        self.all.get(name)
     }
 
-    /// All names.
+    /// All names, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.all.iter().map(|(name, _)| name.as_str())
+        self.all.keys().map(String::as_str)
     }
 }
 

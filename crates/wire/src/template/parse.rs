@@ -389,7 +389,7 @@ mod tests {
         }
         for (purpose, first) in [(Purpose::Other, &["{client}", "{seq}"][..]), (Purpose::Opening, &[])] {
             let BadTemplate::Unknown { known, .. } = bad("{id}", purpose) else { panic!() };
-            let names = ["{data.user}", "{data.e-mail}", "{person.id}"];
+            let names = ["{data.e-mail}", "{data.user}", "{person.id}"];
             assert_eq!(known, [first, &names, &FORMS].concat());
         }
     }
