@@ -210,13 +210,15 @@ fn other_runs_are_left_alone() {
     fs::write(dir.join("other.json"), left.to_string()).unwrap();
     let whole = left.to_string();
     fs::write(dir.join("torn.json"), &whole[..whole.len() / 2]).unwrap();
-    let part = dir.join(format!("{}.json.part", left["id"].as_str().unwrap()));
-    fs::write(&part, "{").unwrap();
-    fs::write(dir.join("begun.json.part"), "{").unwrap();
+    let parts =
+        ["json", "html"].map(|kind| dir.join(format!("{}.{kind}.part", left["id"].as_str().unwrap())));
+    for part in parts.iter().chain([&dir.join("begun.json.part")]) {
+        fs::write(part, "{").unwrap();
+    }
     let third = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
     third.assert_held();
     assert!(["echo", "torn.json"].iter().all(|name| third.stderr.contains(name)), "{third}");
-    assert!(!part.exists(), "what a killed run was writing is left");
+    assert!(!parts.iter().any(|part| part.exists()), "what a killed run was writing is left");
     assert!(dir.join("begun.json.part").exists(), "a file of somebody else is gone");
     let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
     assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");

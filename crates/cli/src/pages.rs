@@ -17,7 +17,7 @@ use crate::stderr;
 /// Reports kept with the user's data: any can be made again with `throng report`.
 const KEPT_MAX: usize = 100;
 /// A page that has been half written for so long is one of a run that was killed.
-const LEFT_AFTER: Duration = Duration::from_secs(60 * 60);
+const LEFT_AFTER: Duration = Duration::from_secs(60);
 
 /// The folder of reports.
 pub(crate) struct Pages {

@@ -26,6 +26,7 @@ use crate::schedule::Cell;
 use crate::stage::StageFailure;
 
 mod head;
+mod leftovers;
 #[cfg(test)]
 mod tests;
 
@@ -194,6 +195,10 @@ impl Record {
         let lock = hold(folder)?;
         net::private::tighten(folder);
         let mut record = Record { lock, ..Record::open(folder)? };
+        // Where no lock is to be had, another may be writing them.
+        if record.lock.is_some() {
+            leftovers::clear(folder);
+        }
         let path = folder.join(CELLS);
         let lines = bytes_of(&path)?;
         let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count();

@@ -5,10 +5,13 @@
 //! short, and goes on under the same id, on the same clock; where there is none, a run begins. So a command
 //! that is restarted as it is, whatever ended it, has every step once. Every run holds a lock on the
 //! directory, and one with `--resume` holds it alone: a run that is still under way cannot be continued.
+//! Whichever run begins while no other is under way there clears what a killed one was writing.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use net::clock;
 use results::finding::Caveat;
@@ -28,6 +31,9 @@ const FLAG: &str = "--resume";
 /// The divisor of a machine's memory that gives the largest difference between two boots.
 const MEMORY_DIFFERENCE: u64 = 50;
 
+/// Time for another run, which begins at the same moment, to clear the directory.
+const CLEARED_WITHIN: Duration = Duration::from_millis(100);
+
 /// Holds the directory of `--out`, which is made now if it is not there, for this run: shared, or alone for
 /// one that may go on with another.
 pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
@@ -37,11 +43,12 @@ pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
     })?;
     // One that cannot be opened says so when it is written to; a filesystem may have no locks.
     let Ok(directory) = File::open(dir) else { return Ok(None) };
+    clear(dir, &directory);
     let (locked, flag, whose) = match args.resume {
         true => (directory.try_lock(), FLAG, "another run or a shootout is under way in this --out"),
         // It would be taken for one that was cut short, as soon as that other one has ended.
         false => (
-            directory.try_lock_shared(),
+            lock_shared(&directory),
             "--out",
             "a run with --resume, or a shootout, is under way in this directory",
         ),
@@ -53,6 +60,36 @@ pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
         }
         _ => Ok(Some(directory)),
     }
+}
+
+/// Deletes what killed runs were writing, unless another run is under way, which may be writing it now.
+fn clear(dir: &Path, directory: &File) {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let left: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_unfinished(path)).collect();
+    // Where there is nothing to clear, a run that begins at the same moment never finds it locked.
+    if !left.is_empty() && directory.try_lock().is_ok() {
+        for path in left {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Holds the directory together with other runs.
+fn lock_shared(directory: &File) -> Result<(), TryLockError> {
+    match directory.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => {
+            thread::sleep(CLEARED_WITHIN);
+            directory.try_lock_shared()
+        }
+        locked => locked,
+    }
+}
+
+/// Returns whether it is half a results file or half a page, by its name.
+fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let mut ids = [".json.part", ".html.part"].into_iter().filter_map(|ending| name.strip_suffix(ending));
+    ids.any(results::file::is_run_id)
 }
 
 /// The run to go on with, with its whole steps; the request is brought to where that ended.
@@ -138,12 +175,7 @@ fn other_machine(then: &Environment, now: &Environment) -> Option<[String; 2]> {
 fn cut_short(dir: &Path) -> Option<Run> {
     // A directory that is not there has no runs.
     let entries = fs::read_dir(dir).ok()?;
-    let files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    // What was being written when a run was killed: no other process writes here now.
-    for path in files.iter().filter(|path| is_unfinished(path)) {
-        let _ = fs::remove_file(path);
-    }
-    let files = files.into_iter();
+    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     // A file that is no results file was put there by another program, or is damaged.
     let open = results.filter_map(read).filter(|run| run.resume_after.is_some());
@@ -158,12 +190,6 @@ fn cut_short(dir: &Path) -> Option<Run> {
         ));
     }
     newest(ours)
-}
-
-/// Returns whether it is half a results file, by its name.
-fn is_unfinished(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.and_then(|name| name.strip_suffix(".json.part")).is_some_and(results::file::is_run_id)
 }
 
 /// Reads a results file; what is damaged is told, and done again.
@@ -224,7 +250,9 @@ mod tests {
     #[test]
     fn only_runs_own_parts_are_removed() {
         let is_own = |name: &str| is_unfinished(&Path::new("d").join(name));
-        assert!(is_own("20261129-121944-0a1b2c.json.part"));
+        for ending in ["json", "html"] {
+            assert!(is_own(&format!("20261129-121944-0a1b2c.{ending}.part")), "{ending}");
+        }
         for other in [
             "begun.json.part",
             "20261129-121944-0a1b2c.json",
@@ -233,6 +261,23 @@ mod tests {
         ] {
             assert!(!is_own(other), "{other}");
         }
+    }
+
+    #[test]
+    fn parts_stay_while_another_run_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = folder.path().join("20261129-121944-0a1b2c.html.part");
+        fs::write(&part, "<").unwrap();
+        let [other, own] = [(); 2].map(|()| File::open(folder.path()).unwrap());
+        other.lock_shared().unwrap();
+        clear(folder.path(), &own);
+        assert!(part.exists());
+        other.unlock().unwrap();
+        clear(folder.path(), &own);
+        assert!(!part.exists());
+        // It held the directory alone; from here on, not any more.
+        lock_shared(&own).unwrap();
+        other.try_lock_shared().unwrap();
     }
 
     #[test]

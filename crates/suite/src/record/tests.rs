@@ -43,6 +43,22 @@ fn faults_of_others_are_measured_again() {
 }
 
 #[test]
+fn parts_of_killed_shootouts_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = record(folder.path());
+    kept.log(&cell("a", 1)).unwrap(); // which makes the scenario's folder
+    drop(kept);
+    let own = ["report.html.part", "cells.jsonl.part", "echo/a-1.json.part", "echo/report.html.part"];
+    let others = ["film.part", "echo/film.json.part", "echo/a-1.log"];
+    for name in own.iter().chain(&others) {
+        fs::write(folder.path().join(name), "{").unwrap();
+    }
+    Record::reopen(folder.path()).unwrap();
+    let is_there = |name: &str| folder.path().join(name).exists();
+    assert_eq!((own.map(is_there), others.map(is_there)), ([false; 4], [true; 3]));
+}
+
+#[test]
 fn measurements_are_in_the_order_of_rounds() {
     let folder = tempfile::tempdir().unwrap();
     let mut kept = record(folder.path());
