@@ -26,6 +26,11 @@ const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0";
 /// SETTINGS with MAX_CONCURRENT_STREAMS 0, and with INITIAL_WINDOW_SIZE 0.
 const NO_STREAMS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\0";
 const NO_WINDOW: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0";
+/// The same with ENABLE_CONNECT_PROTOCOL before them (RFC 8441 §3).
+const TUNNELS_NO_STREAMS: &[u8] = b"\0\0\x0c\x04\0\0\0\0\0\0\x08\0\0\0\x01\0\x03\0\0\0\0";
+const TUNNELS_NO_WINDOW: &[u8] = b"\0\0\x0c\x04\0\0\0\0\0\0\x08\0\0\0\x01\0\x04\0\0\0\0";
+/// The head of the answer to the first request: 200.
+const FINE: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88";
 /// Kinds of frames.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -174,19 +179,33 @@ fn misdeeds_are_counted_by_kind() {
 
 #[test]
 fn withheld_streams_and_windows_are_named() {
-    type Case = (&'static str, fn(&mut Peer));
+    /// A command, the kind of error, and the server's behaviour.
+    type Case = (&'static str, &'static str, fn(&mut Peer));
+    let (posts, echoes) =
+        ("http http://AT/ -c 2 -d 1 -m POST -b x", "echo ws://AT/ --clients 2 --duration 1s");
     let cases: &[Case] = &[
-        ("http2_no_streams", |p| p.send(NO_STREAMS).hold()),
-        ("http2_no_window", |p| p.send(NO_WINDOW).hold()),
+        (posts, "http2_no_streams", |p| p.send(NO_STREAMS).hold()),
+        (posts, "http2_no_window", |p| p.send(NO_WINDOW).hold()),
+        (echoes, "http2_no_streams", |p| p.send(TUNNELS_NO_STREAMS).hold()),
+        (echoes, "http2_no_window", |p| {
+            // Before the request is there, its stream would be idle.
+            p.send(TUNNELS_NO_WINDOW).until_frame(HEADERS);
+            p.send(FINE).hold();
+        }),
     ];
     check_all(
         cases,
-        |case| case.0.to_owned(),
-        |(kind, treat)| {
+        |case| format!("{} {}", case.0, case.1),
+        |(command, kind, treat)| {
             let server = HostileServer::start(*treat);
-            let url = format!("http://{}/", server.address);
-            let flags = "--http2 -c 2 -d 1 -m POST -b x --connect-timeout 1s --drain-timeout 1s";
-            let results = http(&url, flags).json();
+            let command = command.replace("AT", &server.address.to_string());
+            let flags = ["--http2", "--connect-timeout", "1s", "--drain-timeout", "1s", "--no-store"];
+            let asked = || {
+                let mut asked = throng([]);
+                asked.args(command.split(' ')).args(flags);
+                asked
+            };
+            let results = run(asked().args(["--format", "json", "--no-preflight"]), RUN_MAX).json();
             assert_eq!(
                 (errors_of(&results, kind), sum_of(&results, "received")),
                 (CLIENTS, 0),
@@ -195,7 +214,9 @@ fn withheld_streams_and_windows_are_named() {
             if *kind == "http2_no_streams" {
                 assert_eq!(sum_of(&results, "sent"), 0);
             }
-            let tried = run(throng(["http", &url]).args(flags.split(' ')).arg("--no-store"), RUN_MAX);
+            let example = &results["steps"][0]["counts"]["errors"][*kind]["example"];
+            assert!(example.as_str().is_some_and(|example| example.contains("nothing")), "{results:#}");
+            let tried = run(&mut asked(), RUN_MAX);
             // The client that tries may have asked before it hears of the settings; then the run itself tells.
             let told = format!("{}{}", tried.stdout, tried.stderr);
             assert!(matches!(tried.code, Some(1 | 3)) && told.contains(kind), "{tried}");

@@ -186,7 +186,7 @@ impl fmt::Display for Failure {
                 "the server allows no streams (SETTINGS_MAX_CONCURRENT_STREAMS is 0): nothing was sent",
             ),
             Failure::NoWindow => {
-                f.write_str("the server's HTTP/2 windows are full: what is to be sent waits for room")
+                f.write_str("the server's HTTP/2 windows are full: nothing of what waits for room was sent")
             }
             Failure::EventStream(reason) => reason.fmt(f),
             Failure::BadMessage => f.write_str("a message that breaks the rules of the protocol"),
