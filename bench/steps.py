@@ -124,6 +124,11 @@ class Bench:
         self.cell_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / cells
         return folder
 
+    def packed_record_of(self, cells: int, folder: Path) -> Path:
+        record = self.record_of(cells, folder)
+        self.run(["shootout", "--pack", str(record)])
+        return record
+
     def run(self, words: list[str]) -> tuple[float, Cost]:
         began = time.monotonic()
         with Process([self.program, *words], self.client_cpu) as process:
@@ -148,6 +153,11 @@ FORMS = [
     Form("runs show", FILE_SIZES, lambda bench, steps, at: ["runs", "show", str(bench.file_of(steps))]),
     Form("report, a page", FILE_SIZES, lambda bench, steps, at: ["report", str(bench.file_of(steps)), f"--html={at}.html"]),
     Form("shootout --resume", CELL_SIZES, lambda bench, cells, at: ["shootout", "--resume", str(bench.record_of(cells, at))]),
+    Form(
+        "shootout --resume, packed",
+        CELL_SIZES,
+        lambda bench, cells, at: ["shootout", "--resume", str(bench.packed_record_of(cells, at))],
+    ),
     Form("runs import", FILE_SIZES, lambda bench, steps, at: ["runs", "import", str(bench.file_of(steps)), f"--store={at}.db"]),
 ]
 

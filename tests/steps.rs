@@ -17,6 +17,9 @@ const RUN_MAX: Duration = Duration::from_secs(120);
 const STEPS: usize = 1_000;
 /// The peak of a process that reads that many, in place of 2.8 GB: the program's own 20 MB, and 100 kB for each step.
 const PEAK_KIB_MAX: u64 = 120_000;
+/// The same of a recap of all records.
+const RECAP_KIB_MAX: u64 = 195_000;
+const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records");
 /// Prints the most memory that a command ever held, in KiB.
 const PEAK: &str = "import os, sys
 pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, '/dev/null', os.O_WRONLY, 0)])
@@ -42,18 +45,21 @@ fn a_thousand_steps_are_read_in_little_memory() {
     }
     let server = Server::start(&["--threads", "1"]);
     let folder = tempfile::tempdir().unwrap();
-    let (many, store) = (many_steps(&server, folder.path()), folder.path().join("runs.db"));
-    let (many, store) = (many.to_str().unwrap(), store.to_str().unwrap());
-    let readers: [&[&str]; 3] = [
-        &["runs", "show", many, "--format", "json"],
-        &["runs", "show", many],
-        &["runs", "import", many, "--store", store],
+    let many = many_steps(&server, folder.path());
+    let [store, page] = ["runs.db", "many.html"].map(|name| folder.path().join(name));
+    let [many, store, page] = [&many, &store, &page].map(|path| path.to_str().unwrap());
+    let readers: [(&[&str], u64); 5] = [
+        (&["runs", "show", many, "--format", "json"], PEAK_KIB_MAX),
+        (&["runs", "show", many], PEAK_KIB_MAX),
+        (&["runs", "import", many, "--store", store], PEAK_KIB_MAX),
+        (&["report", many, "--html", page], PEAK_KIB_MAX),
+        (&["shootout", "--recap", RECORDS], RECAP_KIB_MAX),
     ];
-    for words in readers {
+    for (words, peak_kib_max) in readers {
         let measured = run(&mut under("python3", &["-c", PEAK], throng([]).args(words)), RUN_MAX);
         assert_eq!(measured.code, Some(0), "{words:?}: {measured}");
         let peak_kib: u64 = measured.stdout.trim().parse().unwrap();
-        assert!(peak_kib < PEAK_KIB_MAX, "{words:?}: {peak_kib} KiB");
+        assert!(peak_kib < peak_kib_max, "{words:?}: {peak_kib} KiB");
     }
 }
 
