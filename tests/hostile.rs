@@ -210,44 +210,49 @@ fn close_reasons_are_in_results() {
     const REASON: &str = "token expired \u{202e}x";
     // Without the mark that turns text around (U+202E).
     const SHOWN: &str = " 4403: token expired x";
+    /// The messages that the server said are told as well.
+    const QUOTED: &str = "echo --protocol=sockjs";
     fn closing(p: &mut Peer) {
         p.upgrade().frame(CLOSE, &close_body(4403, REASON)).hold()
     }
     let cases: &[Case] = &[
-        ("raw", closing),
-        ("json", closing),
-        ("phoenix", closing),
-        ("socketio", closing),
-        ("actioncable", |p| {
+        ("echo --protocol=raw", closing),
+        ("echo --protocol=json", closing),
+        ("echo --protocol=phoenix", closing),
+        ("echo --protocol=socketio", closing),
+        ("stream --body=hi --end=done", closing),
+        ("echo --protocol=actioncable", |p| {
             let line = "Sec-WebSocket-Protocol: actioncable-v1-json";
             p.upgrade_with(line).frame(CLOSE, &close_body(4403, REASON)).hold()
         }),
-        ("graphql", |p| {
+        ("echo --protocol=graphql", |p| {
             let line = "Sec-WebSocket-Protocol: graphql-transport-ws";
             p.upgrade_with(line).frame(CLOSE, &close_body(4403, REASON)).hold()
         }),
-        ("sockjs", |p| {
+        (QUOTED, |p| {
             p.upgrade().frame(TEXT, b"o").frame(TEXT, format!("c[4403,\"{REASON}\"]").as_bytes()).hold()
+        }),
+        ("echo --protocol=sockjs --transport=xhr-streaming", |p| {
+            let body = format!("{}\no\nc[4403,\"{REASON}\"]\n", "h".repeat(2048));
+            p.answer(&format!("200 OK\r\nContent-Length: {}", body.len())).send(body.as_bytes()).hold()
         }),
     ];
     let name = |case: &Case| case.0.to_owned();
-    check_all(cases, name, |(protocol, treat)| {
+    check_all(cases, name, |(command, treat)| {
         let server = HostileServer::start(*treat);
-        let echo = |more: &[&str]| {
-            let mut command = throng(["echo", &server.url(), "--protocol", protocol, "--clients=2"]);
-            run(command.args(["--duration=1s", "--no-store"]).args(more), RUN_MAX)
+        let asked = |more: &[&str]| {
+            let (verb, flags) = command.split_once(' ').unwrap();
+            let mut command = throng([verb, &server.url(), "--clients=2", "--duration=1s", "--no-store"]);
+            run(command.args(flags.split(' ')).args(more), RUN_MAX)
         };
-        let outcome = echo(&["--no-preflight", "--format", "json"]);
+        let outcome = asked(&["--no-preflight", "--format", "json"]);
         let error = &outcome.json()["steps"][0]["counts"]["errors"]["closed"];
         let example = error["example"].as_str().unwrap_or_default();
         assert!(error["count"] == CLIENTS && example.ends_with(SHOWN), "{outcome}");
-        assert!(echo(&["--no-preflight"]).stdout.contains(SHOWN), "{outcome}");
-        let refused = echo(&[]);
-        assert_eq!(
-            refused.stderr.matches("expired x").count(),
-            1 + usize::from(*protocol == "sockjs"),
-            "{refused}"
-        );
+        assert!(asked(&["--no-preflight"]).stdout.contains(SHOWN), "{outcome}");
+        let refused = asked(&[]);
+        let told = 1 + usize::from(*command == QUOTED);
+        assert_eq!(refused.stderr.matches("expired x").count(), told, "{refused}");
     });
 }
 

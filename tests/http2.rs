@@ -229,7 +229,8 @@ fn full_windows_get_heads_alone() {
     let kinds = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&kinds);
     let server = HostileServer::start(move |p| {
-        heard.lock().unwrap().extend(frame_kinds(&p.send(NO_WINDOW).receive_all()));
+        let kinds = frame_kinds(&p.send(NO_WINDOW).receive_all());
+        heard.lock().unwrap().extend(kinds);
     });
     let url = format!("http://{}/", server.address);
     http(&url, "--http2 -c 2 -d 1 -m POST -b x --connect-timeout 1s --drain-timeout 1s");
@@ -288,6 +289,11 @@ fn websockets_go_over_streams_of_nodes_http2() {
         let cut = websockets(&format!("echo {url}/cut {trust} --clients 3 -c 3 -s 30 --no-preflight")).json();
         // Node ends a stream that it cuts off, where it gets to it.
         assert_eq!(errors_of(&cut, "eof") + errors_of(&cut, "http2_reset"), 3, "{cut:#}");
+        let expired = format!("echo {url}/expired {trust} --clients 3 --duration 1s --no-preflight");
+        let expired = websockets(&expired).json();
+        let closed = &expired["steps"][0]["counts"]["errors"]["closed"];
+        let example = closed["example"].as_str().unwrap_or_default();
+        assert!(closed["count"] == 3 && example.ends_with(" 4403: token expired"), "{expired:#}");
         let load = "--rate 400 --payload-padding 20k --duration 2s --drain-timeout 1s";
         let deaf = websockets(&format!("echo {url}/deaf {trust} --clients 2 {load} --no-preflight")).json();
         assert_eq!(errors_of(&deaf, "unread"), 2, "more is kept for a server that does not read: {deaf:#}");

@@ -1,5 +1,6 @@
 // WebSockets over HTTP/2 (RFC 8441), by Node's own HTTP/2 and ws: `node server.js PORT [CERT KEY]`. It echoes at /, sends
-// everybody what comes to /all, cuts off whoever comes to /cut with their first message, and does not read what comes to /deaf.
+// everybody what comes to /all, cuts off whoever comes to /cut with their first message, does not read what comes to /deaf, and
+// closes what comes to /expired.
 import { readFileSync } from 'node:fs'
 import http2 from 'node:http2'
 import process from 'node:process'
@@ -21,6 +22,7 @@ server.on('stream', (stream, { ':protocol': protocol, ':path': path }) => {
   socket.setSocket(stream, Buffer.alloc(0), { maxPayload: 1 << 20, skipUTF8Validation: false, allowSynchronousEvents: true })
   socket.on('error', () => {})
   if (path === '/all') everybody.add(socket)
+  if (path === '/expired') socket.close(4403, 'token expired')
   socket.on('close', () => everybody.delete(socket))
   socket.on('message', (data, binary) => {
     if (path === '/cut') return stream.close(http2.constants.NGHTTP2_CANCEL)
