@@ -124,6 +124,17 @@ fn misdeeds_are_counted_by_kind() {
 }
 
 #[test]
+fn plain_answers_have_no_close_handshake() {
+    let server = HostileServer::start(|p| p.request().fin());
+    let url = format!("http://{}/", server.address);
+    for verb in ["http", "stream"] {
+        let outcome = run(&mut throng([verb, &url, "--format", "json", "--no-store"]), RUN_MAX);
+        outcome.assert_failed(1, "could_not.reach.eof", &["eof", "answer was whole"]);
+        assert!(!outcome.stderr.contains("handshake"), "{outcome}");
+    }
+}
+
+#[test]
 fn silence_is_no_answer() {
     let server = HostileServer::start(|p| p.hold());
     let outcome = http(&format!("http://{}/", server.address), "-c 2 -d 1 --drain-timeout 1s");
