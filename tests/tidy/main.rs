@@ -26,26 +26,28 @@ const FILE_LINES_MAX: usize = 600;
 const LAYERS: &[(&str, &[&str])] = &[
     ("secret", &[]),
     ("codec", &[]),
-    ("wire", &["codec", "secret"]),
+    ("app", &["codec", "secret"]),
+    ("wire", &["app", "codec", "secret"]),
     ("stats", &[]),
     ("net", &["secret"]),
-    ("load", &["codec", "wire", "secret"]),
-    ("har", &["codec", "wire", "secret"]),
+    ("load", &["app", "codec", "wire", "secret"]),
+    ("har", &["app", "codec", "secret"]),
     ("proxy", &["codec", "har", "net"]),
     ("results", &["stats"]),
     ("report", &["results", "stats"]),
-    ("engine", &["codec", "wire", "load", "stats", "results", "net", "secret"]),
+    ("engine", &["app", "codec", "wire", "load", "stats", "results", "net", "secret"]),
     ("crew", &["engine", "wire", "load", "stats", "results", "net"]),
     ("fleet", &["crew", "engine", "load", "stats", "results", "net", "secret"]),
     ("refserver", &["codec", "wire", "net"]),
     ("store", &["engine", "net", "results", "stats"]),
-    ("suite", &["codec", "wire", "stats", "net", "results", "secret"]),
+    ("suite", &["app", "codec", "wire", "stats", "net", "results", "secret"]),
     ("web", &["net", "report", "results", "store", "secret"]),
     (
         "cli",
         &[
             "secret",
             "codec",
+            "app",
             "wire",
             "stats",
             "net",
@@ -66,7 +68,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that do no I/O and read no clock.
-const PURE: &[&str] = &["secret", "codec", "wire", "load", "har", "stats", "results", "report"];
+const PURE: &[&str] = &["secret", "codec", "app", "wire", "load", "har", "stats", "results", "report"];
 
 /// Effects, as they appear in code. `std::net`'s address types are plain data, so only its sockets are here.
 const EFFECTS: &[&str] = &[

@@ -6,10 +6,10 @@ mod spec;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use app::app_file::OpenStep;
+use app::people::Division;
 use load::{ClientSpec, Connecting, Draining, LoadRule, LoginServer, Plan, Rooms, Workload};
 use net::clock;
-use wire::app_file::OpenStep;
-use wire::people::Division;
 
 use crate::app_file;
 use crate::exit::Failure;

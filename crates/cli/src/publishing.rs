@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use app::app_file::AppFile;
 use load::{ClientSpec, Publishing};
-use wire::app_file::AppFile;
 use wire::{Carrier, DialectId, DialectOptions, HttpOptions};
 
 use crate::app_file::{Publish, check_place};

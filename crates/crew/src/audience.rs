@@ -140,8 +140,8 @@ fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<BroadcastId, u32> {
 mod tests {
     use std::sync::Arc;
 
+    use app::people::Division;
     use engine::{BroadcastTally, Departure, SentBroadcast};
-    use wire::people::Division;
 
     use super::*;
 

@@ -276,7 +276,7 @@ mod tests {
             let mut drain = drain(workload, [(0, 10), (1, 10)]);
             drain.draining.quiet_ns = None;
             if several {
-                let of_two = wire::people::Division::of_size(2.try_into().unwrap());
+                let of_two = app::people::Division::of_size(2.try_into().unwrap());
                 drain.participants.rooms = Arc::new(load::Rooms::of(of_two));
             }
             let (mut merge, due) = (merge(workload), if several { 20 } else { 40 });

@@ -28,7 +28,7 @@ impl Leaf {
 
     /// Returns whether a file can name its place.
     pub(crate) fn is_reachable(&self) -> bool {
-        self.pointer.matches('/').count() <= wire::POINTER_DEPTH_MAX
+        self.pointer.matches('/').count() <= app::places::POINTER_DEPTH_MAX
     }
 }
 

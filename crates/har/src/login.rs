@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use app::app_file::LOGIN_REQUESTS_MAX;
 use url::Url;
-use wire::app_file::LOGIN_REQUESTS_MAX;
 
 use crate::credentials::{TOKEN, is_opaque, is_typed_secret};
 use crate::json::{self, Leaf, in_string, replaced};

@@ -4,7 +4,7 @@ mod answers;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use wire::app_file::KEEPS_MAX;
+use app::app_file::KEEPS_MAX;
 
 use crate::credentials::{is_random, is_token, is_typed_secret};
 use crate::file::Pair;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wire::app_file::KEEPS_MAX;
+use app::app_file::KEEPS_MAX;
 
 use crate::carried::stomp::DESTINATION;
 use crate::credentials::{is_argument, is_of_login, is_random, is_typed_secret, key_of_argument};

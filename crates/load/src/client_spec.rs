@@ -89,7 +89,7 @@ pub struct ClientSpec {
     /// Options of the dialect.
     pub of_dialect: wire::DialectOptions,
     /// The clients' identities.
-    pub people: Arc<wire::People>,
+    pub people: Arc<app::people::People>,
 }
 
 impl ClientSpec {

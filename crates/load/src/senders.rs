@@ -1,6 +1,6 @@
 //! Senders, and their shares of the load.
 
-use wire::people::{RoleAssignment, RoleKind};
+use app::people::{RoleAssignment, RoleKind};
 
 use crate::client_shares::{Slow, Speakers, is_picked};
 use crate::segment::Segment;

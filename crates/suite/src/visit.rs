@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use app::Kind;
 use codec::{Limits, Stamp, StreamId};
 use url::Url;
 use wire::{
-    Carrier, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Kind, Options, Payload,
-    Settings,
+    Carrier, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Io, Options, Payload, Settings,
 };
 
 pub(crate) use line::address;

@@ -12,13 +12,13 @@ mod common;
 use std::hint::black_box;
 use std::time::Instant;
 
+use app::Kind;
+use app::app_file::{AppFile, Broadcast, Condition, JsonScalar, Say};
+use app::people::{Algorithm, Jwt, People};
+use app::template::{Names, Purpose, Quoting, Template};
 use common::*;
-use wire::app_file::{AppFile, Broadcast, Condition, JsonScalar, Say};
-use wire::people::{Algorithm, Jwt};
-use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{
-    Client, Config, DialectId, DialectOptions, Kind, Options, Payload, People, Room, Server, ServerConfig,
-    ServerEvent,
+    Client, Config, DialectId, DialectOptions, Options, Payload, Room, Server, ServerConfig, ServerEvent,
 };
 
 const ROUNDS: usize = 200;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
+use app::template::Filling;
 use codec::StreamId;
 use codec::http::request::Request;
 use codec::ws::MessageType;
@@ -16,7 +17,6 @@ use crate::io::{Io, Sending};
 use crate::link::{HttpLink, Link, ServerLink};
 use crate::server_config::ServerConfig;
 use crate::session::{Answer, Question, ServerSession, SessionLink};
-use crate::template::Filling;
 
 /// The absence of a client's side over a WebSocket.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! Messages between an app and the protocol that carries it: app messages and their templates on the way out,
 //! arrivals on the way in.
 
-use std::borrow::Cow;
-
+use app::Kind;
+use app::conditions::Opened;
+use app::template::{CompiledTemplate, Template};
 use codec::Found;
 use codec::ws::MessageType;
 
-use crate::event::{Event, Kind};
-use crate::template::{CompiledTemplate, Template};
+use crate::event::Event;
 
 /// An app's message, to be carried under the name of an event.
 pub(crate) struct AppMessage<'a> {
@@ -169,19 +169,5 @@ impl Shares {
     pub(crate) fn next(&mut self, end: usize) -> u32 {
         let so_far = u64::from(self.wire_bytes) * end as u64 / self.frame_bytes.max(1) as u64;
         so_far as u32 - std::mem::replace(&mut self.told, so_far as u32)
-    }
-}
-
-/// A message without its envelope.
-pub(crate) struct Opened<'a> {
-    /// The event's name; empty where there is none.
-    pub(crate) event: Cow<'a, [u8]>,
-    pub(crate) body: Cow<'a, [u8]>,
-}
-
-impl<'a> Opened<'a> {
-    /// Text without an envelope.
-    pub(crate) fn whole(text: &'a [u8]) -> Option<Opened<'a>> {
-        Some(Opened { event: b"".into(), body: text.into() })
     }
 }

@@ -2,30 +2,29 @@
 
 use std::fmt;
 
+use app::app_file::{AppFile, Broadcast, Push, Say};
+use app::people::Mix;
+use app::series::Spot;
+use app::template::{ClientContext, Filling, Mark};
+use app::{Acks, Kind};
 use codec::Stamp;
 use codec::http2::head;
 use secret::Secret;
 
-use crate::acks::Acks;
-use crate::app_file::{AppFile, Broadcast, Push, Say};
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
 use crate::apps::file::CompiledApp;
 use crate::asking::StreamOptions;
 use crate::carried::MessageTemplate;
-use crate::event::Kind;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::flag::TRANSPORT;
 use crate::login::Steps;
 use crate::options::{BadOption, Carrier, Options};
-use crate::people::Mix;
 use crate::registry::Parts;
 use crate::registry::requesting::HttpClientState;
 use crate::request::{self, Common};
-use crate::series::Spot;
 use crate::settings::Ack;
-use crate::template::{ClientContext, Filling, Mark};
 use crate::token;
 
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a

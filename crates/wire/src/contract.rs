@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 
+use app::template::{Filling, Kept, Mark};
 use codec::StreamId;
 use codec::http::cookies::Cookies;
 use codec::http::request::Request;
@@ -28,7 +29,6 @@ use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, ServerSession, SessionHead};
 use crate::settings::Settings;
-use crate::template::{Filling, Kept, Mark};
 
 /// Most bytes that wait for a request to be answered, a message of any size aside. A client with more is given
 /// up: an unbounded queue would hide a server that has stopped answering.

@@ -1,4 +1,4 @@
-//! Kinds of messages, and events of connections in either role.
+//! Events of connections in either role.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,20 +9,6 @@ use codec::Stamp;
 
 use crate::failure::{Coding, Failure, Media};
 use crate::room::Room;
-
-/// Kinds of messages to send.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// A message for the server to send back.
-    Echo,
-    /// A message for the server to send to everyone.
-    Broadcast,
-}
-
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Kind; 2] = [Kind::Echo, Kind::Broadcast];
-}
 
 /// The way of a client that visits a room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

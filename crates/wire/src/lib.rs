@@ -3,7 +3,7 @@
 //! Nothing here does I/O or reads a clock. A driver hands received bytes to a session ([`Client`] or
 //! [`Server`]) through `handle_*`, together with the time, and implements [`Io`] for what the session wants
 //! to send. The layers, from the bottom up: [`codec::http`] heads and bodies, [`codec::ws`] frames and
-//! messages; a protocol carries (`protocols`), and an [app](app_file) speaks (`apps`); [`client`] and
+//! messages; a protocol carries (`protocols`), and an [app](app::app_file) speaks (`apps`); [`client`] and
 //! [`server`] one connection of each role. [`codec::stamp`] is the mark by which a message is known again.
 
 // First, for its table, of which others are made.
@@ -11,8 +11,6 @@
 mod protocols;
 
 mod absent;
-mod acks;
-pub mod app_file;
 mod apps;
 mod asking;
 pub mod backoff;
@@ -27,7 +25,6 @@ pub mod failure;
 pub mod flag;
 mod gate;
 mod history;
-mod identities;
 pub mod io;
 mod link;
 mod location;
@@ -36,30 +33,25 @@ mod opening;
 pub mod options;
 mod outgoing;
 mod pending;
-pub mod people;
 mod publication;
 mod registry;
 mod request;
 mod resumption;
 pub mod room;
-mod series;
 pub mod server;
 mod server_config;
 pub mod session;
 pub mod settings;
-pub mod template;
 mod token;
 
-pub use acks::Acks;
-pub use apps::file::{BadCondition, POINTER_DEPTH_MAX, check as check_condition};
 pub use asking::{EndMark, HttpOptions, StreamForm, StreamOptions};
 pub use backoff::{Backoff, Reconnection};
 pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{
-    Direction, Event, Kind, Lacking, Passage, Progress, PushNumber, Pushed, Rejection, Role, RoomChange,
-    Rule, ServerEvent, WrongResponse,
+    Direction, Event, Lacking, Passage, Progress, PushNumber, Pushed, Rejection, Role, RoomChange, Rule,
+    ServerEvent, WrongResponse,
 };
 pub use facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
 pub use failure::{Coding, Failure, Media, StreamReason};
@@ -67,10 +59,8 @@ pub use flag::{Flag, FlagKind};
 pub use gate::Gate;
 pub use history::{History, Keep, ReplayFault};
 pub use io::{AnswerPart, Io, RequestOutcome, Sending};
-pub use login::{BadFind, check as check_find, name_in_page};
 pub use options::{BadOption, Carrier, Options, Payload};
 pub use outgoing::Outgoing;
-pub use people::People;
 pub use registry::sessions::{Answer, Session, SessionRequest, SessionSignal};
 pub use request::{is_sendable, is_stream_method, media_of};
 pub use resumption::{Place, Resumption};

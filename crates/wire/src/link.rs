@@ -1,5 +1,7 @@
 //! Links that the sides of a protocol act through.
 
+use app::Identities;
+use app::template::{ClientContext, Filling, Kept, Mark, Template};
 use codec::http::cookies::Cookies;
 use codec::ws::MessageType;
 use codec::ws::frame::{self, Opcode};
@@ -7,13 +9,11 @@ use codec::ws::sender::Sender;
 
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
-use crate::identities::Identities;
 use crate::io::Io;
 use crate::pending::Pending;
 use crate::request::Common;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::template::{ClientContext, Filling, Kept, Mark, Template};
 
 /// The link that a client's side of a protocol acts through.
 pub(crate) struct Link<'a, P, I> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use app::people::People;
+use app::template::{BadTemplate, Quoting, Template};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use codec::http::query;
@@ -11,9 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dialect_id::DialectId;
 use crate::flag::Flag;
-use crate::people::People;
 use crate::settings::DialectOptions;
-use crate::template::{BadTemplate, Quoting, Template};
 
 /// Options of all clients of a run, as the user asked for them. In path, headers, subprotocols and what a
 /// client joins with, people's names in braces stand for what is each client's own.

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
+use app::Kind;
 use codec::{Stamp, json};
-
-use crate::event::Kind;
 
 /// Most messages of one client that an answer is waited for: beyond it the oldest has none. It is far above
 /// what a client has under way at a server that answers, so that no answer of such a server is taken for an

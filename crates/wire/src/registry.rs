@@ -156,7 +156,7 @@ impl DialectId {
         DialectId::ALL.iter().copied().find(opens)
     }
 
-    /// Returns whether [`Kind::Broadcast`](crate::Kind::Broadcast) may be sent.
+    /// Returns whether [`Kind::Broadcast`](app::Kind::Broadcast) may be sent.
     pub fn can_broadcast(self) -> bool {
         self.facts().can_broadcast
     }

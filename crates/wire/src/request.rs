@@ -1,15 +1,16 @@
 //! The requests of a client: what all of a run have in common, encoded once, and what is each client's own in
 //! its holes.
 
+use app::Identities;
+use app::people::BadKey;
+use app::template::{ClientContext, Filling, Kept, Quoting, Template};
 use codec::http::fields;
 use codec::http::request::{is_host, is_method, normalized_method};
 use codec::ws::extension;
 use codec::ws::upgrade::{self, Key};
 
-use crate::identities::Identities;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
-use crate::template::{ClientContext, Filling, Kept, Quoting, Template};
 
 /// The fields the handshake sets itself, and those that would change how the request is framed.
 const RESERVED_FIELDS: [&str; 11] = [
@@ -89,7 +90,8 @@ pub(crate) struct Common {
 impl Common {
     /// Encodes what never changes. The options are sound, and as the protocol completes them.
     pub(crate) fn new(options: Options) -> Result<Common, BadOption> {
-        let identities = Identities::new(options.people.clone())?;
+        let bad_key = |BadKey(expected)| BadOption::OfDialect { option: "jwt-secret", expected };
+        let identities = Identities::new(options.people.clone()).map_err(bad_key)?;
         let [path, query] = options.target()?;
         let fields = options.encode_fields_with_cookies()?;
         // Before the options move: each row of people's data is tried in all places where it may come to

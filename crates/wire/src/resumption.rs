@@ -1,8 +1,7 @@
 //! How a client goes on with a session whose connection it has lost.
 
+use app::template::Values;
 use codec::http::cookies::Cookies;
-
-use crate::template::Values;
 
 /// The state to resume from: names and offsets in its protocol's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use app::app_file::AppFile;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::app_file::AppFile;
 use crate::flag::{Flag, FlagKind, TRANSPORT};
 
 /// A client's choices.

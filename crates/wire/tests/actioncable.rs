@@ -1,9 +1,10 @@
 //! Action Cable in both roles, held to sessions recorded between programs that are not ours: Rails 6.1 and
 //! AnyCable-Go 1.5 on the server's side, @rails/actioncable and @anycable/core on the client's.
 
+use app::Kind;
 use wire::{
-    BadOption, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection, Role,
-    Room, Server, ServerConfig, Settings, TokenPlace,
+    BadOption, Config, DialectId, DialectOptions, Event, Failure, Options, Payload, Rejection, Role, Room,
+    Server, ServerConfig, Settings, TokenPlace,
 };
 
 use crate::common::*;

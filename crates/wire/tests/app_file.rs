@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use app::Kind;
+use app::app_file::*;
+use app::people::People;
+use app::template::{KeyForm, Purpose, Quoting, Table, Template};
 use proptest::prelude::*;
-use wire::app_file::*;
-use wire::template::{KeyForm, Purpose, Quoting, Table, Template};
-use wire::{
-    BadOption, Client, Config, DialectId, DialectOptions, Event, Kind, Options, Payload, People, Role, Rule,
-};
+use wire::{BadOption, Client, Config, DialectId, DialectOptions, Event, Options, Payload, Role, Rule};
 
 use crate::common::*;
 

@@ -1,9 +1,10 @@
 //! Values that a user's own app keeps of what the server says, over a plain WebSocket.
 
-use wire::app_file::*;
-use wire::people::Mix;
-use wire::template::{Purpose, Quoting, Template};
-use wire::{BadOption, Config, Event, Kind, Lacking, Rejection, Role};
+use app::Kind;
+use app::app_file::*;
+use app::people::Mix;
+use app::template::{Purpose, Quoting, Template};
+use wire::{BadOption, Config, Event, Lacking, Rejection, Role};
 
 use crate::app_file::{WELCOME, chat, config_of, events_of, is_type, opened, options_of, people, text_of};
 use crate::common::*;

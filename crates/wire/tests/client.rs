@@ -1,9 +1,10 @@
 //! The client role against good, odd and hostile servers.
 
+use app::Kind;
 use codec::ws::mask::{self, Key};
 use codec::{Error, HttpReason, Limits, Reason};
 use secret::Secret;
-use wire::{BadOption, Client, Config, DialectId, Event, Failure, Kind, Options, Payload, Role, Settings};
+use wire::{BadOption, Client, Config, DialectId, Event, Failure, Options, Payload, Role, Settings};
 
 use crate::common::*;
 

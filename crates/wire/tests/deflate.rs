@@ -1,8 +1,9 @@
 //! permessage-deflate in a session: negotiation, RSV1, bombs (RFC 7692).
 
+use app::Kind;
 use codec::ws::deflate::Deflater;
 use codec::{DeflateOptions, Error, Limits, Reason};
-use wire::{Client, Config, DialectId, Event, Failure, Kind, Options, Role, ServerConfig};
+use wire::{Client, Config, DialectId, Event, Failure, Options, Role, ServerConfig};
 
 use crate::common::*;
 

@@ -2,10 +2,11 @@
 //! the servers of graphql-ws 6.4 and strawberry 0.341. Whole sessions with these programs are in
 //! tests/dialect_graphql.rs.
 
+use app::Kind;
 use secret::Secret;
 use wire::{
-    BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Rejection, Role,
-    Room, Server, ServerConfig, Settings, Value,
+    BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Options, Rejection, Role, Room,
+    Server, ServerConfig, Settings, Value,
 };
 
 use crate::common::*;

@@ -1,12 +1,13 @@
 //! Plain requests: which answer belongs to which, when a connection is replaced, and when a client is lost.
 
+use app::Kind;
+use app::app_file::{AppFile, Broadcast, Say};
+use app::people::Mix;
+use app::template::{Names, Purpose, Quoting, Template};
 use codec::{Error, HttpReason, Stamp, StreamId};
-use wire::app_file::{AppFile, Broadcast, Say};
-use wire::people::Mix;
-use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{
-    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, Io, Kind, RequestOutcome, Role,
-    Sending, WrongResponse,
+    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, Io, RequestOutcome, Role, Sending,
+    WrongResponse,
 };
 
 use crate::common::{options, stamp};
@@ -438,7 +439,7 @@ fn choices_that_cannot_be_carried_out() {
 
 #[test]
 fn broadcasts_are_bodies_by_their_sender() {
-    let mut people = wire::People::default();
+    let mut people = app::people::People::default();
     people.names.set("person.id", Template::of_client());
     let body =
         Template::parse(r#"{"n":{person.id},"id":"{id}"}"#, Purpose::Measured, &people.names, Quoting::JSON);

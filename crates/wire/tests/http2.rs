@@ -1,10 +1,11 @@
 //! Requests over HTTP/2: which answer belongs to which, what may be under way, and what becomes of streams
 //! and connections that fail.
 
+use app::Kind;
 use codec::{Error, ErrorCode, Stamp, StreamId};
 use wire::{
-    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, Io, Kind, RequestOutcome, Role,
-    Sending, WrongResponse,
+    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, Io, RequestOutcome, Role, Sending,
+    WrongResponse,
 };
 
 use crate::common::http2::*;

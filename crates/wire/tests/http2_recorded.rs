@@ -1,7 +1,8 @@
 //! HTTP/2 recorded between one end of ours and one that is not, replayed at ours: a symmetric mistake in
 //! client and server would hide from tests that join the two.
 
-use wire::{Client, Config, DialectId, Event, HttpOptions, Kind, Role, ServerConfig};
+use app::Kind;
+use wire::{Client, Config, DialectId, Event, HttpOptions, Role, ServerConfig};
 
 use crate::common::{Fake, Happened, options, serve_portions, stamp};
 

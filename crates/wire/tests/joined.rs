@@ -1,9 +1,10 @@
 //! Client and server joined in memory: what one sends the other understands, in any portions, for every
 //! dialect, with and without compression.
 
+use app::Kind;
 use codec::DeflateOptions;
 use proptest::prelude::*;
-use wire::{Client, Config, DialectId, Event, Kind, Options, Payload, Role, Server, ServerConfig};
+use wire::{Client, Config, DialectId, Event, Options, Payload, Role, Server, ServerConfig};
 
 use crate::common::*;
 

@@ -1,10 +1,11 @@
 //! Requests before the upgrade: what they say, what is kept of their answers, where that goes, and how they
 //! fail.
 
+use app::Kind;
+use app::app_file::{LoginContent, LoginRequest};
+use app::template::{Quoting, Template};
 use codec::{Error, Stamp};
-use wire::app_file::{LoginContent, LoginRequest};
-use wire::template::{Quoting, Template};
-use wire::{Coding, Config, DialectId, Event, Failure, Kind, Options, Settings};
+use wire::{Coding, Config, DialectId, Event, Failure, Options, Settings};
 
 use crate::common::accept;
 use crate::common::visitor::{Visitor, config, get, keep, logging_in, people, template};

@@ -1,12 +1,12 @@
 //! A client's identity stands wherever its request, its join and its messages have it, as each place wants
 //! it.
 
+use app::Kind;
+use app::people::{Algorithm, Jwt, People};
+use app::template::{Table, Template};
 use secret::Secret;
-use wire::people::{Algorithm, Jwt};
-use wire::template::{Table, Template};
 use wire::{
-    BadOption, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Kind, Options, People,
-    Settings, TokenPlace,
+    BadOption, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Options, Settings, TokenPlace,
 };
 
 use crate::common::*;

@@ -1,10 +1,11 @@
 //! A client of Phoenix channels, held to sessions recorded between phoenix.js and Phoenix 1.7 with both
 //! serializers.
 
+use app::Kind;
 use secret::Secret;
 use wire::{
-    BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection,
-    Role, ServerConfig, Settings, Value,
+    BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Options, Payload, Rejection, Role,
+    ServerConfig, Settings, Value,
 };
 
 use crate::common::phoenix::{JOIN, JOIN_V1, JOINED, JOINED_V1, SECOND, V2, room};

@@ -1,8 +1,9 @@
 //! Properties that hold for any bytes: an event or an error, never a panic, and the same in any portions.
 
+use app::Kind;
 use codec::{DeflateOptions, Found, Limits, Stamp, stamp};
 use proptest::prelude::*;
-use wire::{Client, Config, DialectId, Event, Kind, Options, Payload, ServerConfig};
+use wire::{Client, Config, DialectId, Event, Options, Payload, ServerConfig};
 
 use crate::common::*;
 

@@ -1,10 +1,11 @@
 //! Socket.IO on the client's side, over a WebSocket, held to sessions recorded between socket.io 4.8 and its
 //! client.
 
+use app::Kind;
 use secret::Secret;
 use wire::{
-    Ack, BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload,
-    Rejection, Role, Settings, TokenPlace, Value,
+    Ack, BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Options, Payload, Rejection,
+    Role, Settings, TokenPlace, Value,
 };
 
 use crate::common::*;

@@ -1,8 +1,9 @@
 //! SockJS clients and a server joined in memory: every transport, in any portions, with connections that are
 //! closed.
 
+use app::Kind;
 use codec::StreamId;
-use wire::{Client, Config, DialectId, Event, Kind, Role, Settings};
+use wire::{Client, Config, DialectId, Event, Role, Settings};
 
 use crate::common::user::User;
 use crate::common::world::World;

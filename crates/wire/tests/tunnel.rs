@@ -1,7 +1,8 @@
 //! A WebSocket that is a stream of HTTP/2: how it is asked for, what comes through, and what ends it.
 
+use app::Kind;
 use codec::{Error, ErrorCode, Http2Reason};
-use wire::{BadOption, Carrier, Client, Config, DialectId, Event, Failure, Kind, Options, Role, Settings};
+use wire::{BadOption, Carrier, Client, Config, DialectId, Event, Failure, Options, Role, Settings};
 
 use crate::common::http2::*;
 use crate::common::{Fake, options, stamp};

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use app::app_file::{AppFile, Broadcast, Condition, Join, OpenStep, Say, VisitedRoom};
+use app::people::People;
+use app::template::{Purpose, Quoting, Template};
 use codec::Stamp;
-use wire::app_file::{AppFile, Broadcast, Condition, Join, OpenStep, Say, VisitedRoom};
-use wire::template::{Purpose, Quoting, Template};
 use wire::{
-    BadOption, Client, Config, DialectId, DialectOptions, Direction, Event, Options, Passage, People,
-    Rejection, RoomChange,
+    BadOption, Client, Config, DialectId, DialectOptions, Direction, Event, Options, Passage, Rejection,
+    RoomChange,
 };
 
 use crate::common::*;

@@ -3,12 +3,14 @@
 
 use std::sync::atomic::Ordering;
 
+use app::Kind;
+use app::people::People;
+use app::template::{Purpose, Quoting, Template};
 use codec::{Error, Reason};
 use proptest::prelude::*;
-use wire::template::{Purpose, Quoting, Template};
 use wire::{
-    BadOption, Client, Config, DialectId, EndMark, Event, Failure, HttpOptions, Kind, People, Progress,
-    RequestOutcome, Role, Sending, ServerConfig, StreamForm, StreamOptions,
+    BadOption, Client, Config, DialectId, EndMark, Event, Failure, HttpOptions, Progress, RequestOutcome,
+    Role, Sending, ServerConfig, StreamForm, StreamOptions,
 };
 
 use crate::common::*;

@@ -1,9 +1,10 @@
 //! Any messages at a client that speaks an app of its user's own, whose pointer and placeholders are any, too.
 
 use crate::support::{Fake, answer, app, check_portions, limits, options, split};
+use app::people::People;
+use app::template::{Purpose, Quoting, Template};
 use codec::Limits;
-use wire::template::{Purpose, Quoting, Template};
-use wire::{Client, Config, DialectId, Options, Payload, People};
+use wire::{Client, Config, DialectId, Options, Payload};
 
 /// Feeds one input.
 pub fn run(data: &[u8]) {

@@ -2,8 +2,9 @@
 //! in any portions.
 
 use crate::support::{Fake, check_portions, options, split};
+use app::Kind;
 use codec::Stamp;
-use wire::{Client, Config, DialectId, HttpOptions, Kind, Options, Payload};
+use wire::{Client, Config, DialectId, HttpOptions, Options, Payload};
 
 /// Settings without any.
 const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0";

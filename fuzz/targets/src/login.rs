@@ -3,10 +3,11 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::support::{Fake, check_portions, limits, options, split};
+use app::app_file::{AppFile, Keep, LoginContent, LoginRequest};
+use app::people::People;
+use app::template::{Purpose, Quoting, Template};
 use codec::Limits;
-use wire::app_file::{AppFile, Keep, LoginContent, LoginRequest};
-use wire::template::{Purpose, Quoting, Template};
-use wire::{Client, Config, DialectId, DialectOptions, Options, Payload, People};
+use wire::{Client, Config, DialectId, DialectOptions, Options, Payload};
 
 /// The kinds of places at which something is kept, each of which may be asked of any answer.
 const PLACES: [&str; 5] = ["cookie:a", "header:x", "json:/a/0", "html:a", "regex:a=(.*)"];

@@ -1,9 +1,10 @@
 //! Any bytes as answers that come in pieces: the same events in any portions, and nothing held beyond the limits.
 
 use crate::support::{Fake, check_portions, choose, options, split};
+use app::Kind;
 use codec::Stamp;
 use wire::{
-    Client, Config, DialectId, EndMark, Event, HttpOptions, Kind, Options, Payload, StreamForm, StreamOptions,
+    Client, Config, DialectId, EndMark, Event, HttpOptions, Options, Payload, StreamForm, StreamOptions,
 };
 
 /// Heads before the input: of HTTP/1.1 the body ends with the connection; of HTTP/2 a stream is asked for,

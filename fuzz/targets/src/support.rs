@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use app::app_file::{AppFile, Condition, Exchange, JsonScalar, OpenStep, Reaction, Refusal, Say};
+use app::template::{Names, Purpose, Quoting, Template};
 use codec::StreamId;
 use codec::ws::upgrade::accept_of;
-use wire::app_file::{AppFile, Condition, Exchange, JsonScalar, OpenStep, Reaction, Refusal, Say};
-use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{Carrier, Client, Config, DialectId, DialectOptions, Io, Options, Payload};
 
 /// Output kept, randomness fixed: the same input must do the same each time.

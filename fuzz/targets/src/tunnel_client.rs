@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use crate::support::{Fake, app, check_portions, options, split};
+use app::Kind;
 use codec::{DeflateOptions, Stamp};
-use wire::{BadOption, Carrier, Client, Config, DialectId, DialectOptions, Kind, Options, Payload};
+use wire::{BadOption, Carrier, Client, Config, DialectId, DialectOptions, Options, Payload};
 
 /// Configurations of each dialect that can be spoken over HTTP/2.
 static CONFIGS: LazyLock<Vec<Config>> =

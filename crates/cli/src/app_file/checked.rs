@@ -2,15 +2,15 @@
 
 use std::fmt::Display;
 
+use app::app_file::{
+    AppFile, Broadcast, Condition, Exchange, Frames, Heartbeat, LoginRequest, Note, OpenStep, Push, Reaction,
+    Refusal, Resume, Resumed, Say,
+};
+use app::template::{Names, Purpose, Quoting, Template};
 use load::{RoomKind, Rooms, SayKind};
 use results::units;
 use serde::de::IgnoredAny;
 use toml::Spanned;
-use wire::app_file::{
-    AppFile, Broadcast, Condition, Exchange, Frames, Heartbeat, LoginRequest, Note, OpenStep, Push, Reaction,
-    Refusal, Resume, Resumed, Say,
-};
-use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{AppRules, Body, Facts};
 
 use super::conditions;

@@ -1,8 +1,8 @@
 //! How messages are recognised: conditions, which are the same for all clients.
 
+use app::app_file::{Condition, JsonScalar, Key};
+use app::template::{KeyForm, Names, Purpose, Quoting, Template};
 use toml::{Spanned, Value};
-use wire::app_file::{Condition, JsonScalar, Key};
-use wire::template::{KeyForm, Names, Purpose, Quoting, Template};
 
 use super::file::When;
 use super::source::{Source, is_json};
@@ -41,7 +41,7 @@ pub(super) fn read(
             other => condition.json.push((pointer.clone(), bare(source, other, value)?)),
         }
     }
-    wire::check_condition(&condition).map_err(|bad| source.error(when.span(), bad))?;
+    app::conditions::check(&condition).map_err(|bad| source.error(when.span(), bad))?;
     Ok(condition)
 }
 

@@ -1,7 +1,7 @@
 //! How messages stand in the frames of a plain WebSocket: `frames`.
 
+use app::app_file::Frames;
 use wire::Facts;
-use wire::app_file::Frames;
 
 use super::file::{self, File};
 use super::source::Source;

@@ -1,8 +1,8 @@
 //! Values that clients keep of answers and messages, by the names they say them with later.
 
+use app::app_file::{KEEPS_MAX, Keep, VALUES_MAX};
+use app::template::{Names, Template};
 use toml::Spanned;
-use wire::app_file::{KEEPS_MAX, Keep, VALUES_MAX};
-use wire::template::{Names, Template};
 
 use super::file::{AnswerRule, File, IgnoreRule, When, Written};
 use super::source::Source;
@@ -33,7 +33,7 @@ impl KeptNames {
             if name == KEPT {
                 return Err(source.error(from.span(), "{kept} is what [resume] keeps"));
             }
-            wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))?;
+            app::places::check(from.get_ref()).map_err(|bad| source.error(from.span(), bad))?;
             let place = source.place(from.span());
             Ok(Keep { name: name.clone(), value, from: from.get_ref().clone(), place })
         };
@@ -77,7 +77,7 @@ pub(super) fn check_in_message(source: &Source<'_>, from: &Spanned<String>) -> R
         let problem = "expected where in the message it is: \"json:/POINTER\" or \"regex:EXPRESSION\"";
         return Err(source.error(from.span(), problem));
     }
-    wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))
+    app::places::check(from.get_ref()).map_err(|bad| source.error(from.span(), bad))
 }
 
 /// Checks that there is a message to keep something of.

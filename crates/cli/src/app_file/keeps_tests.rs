@@ -1,7 +1,7 @@
 //! Accepted and refused values to keep, to compute and to look for.
 
-use wire::app_file::{AppFile, Keep, Key, Note, OpenStep, Resumed};
-use wire::template::KeyForm;
+use app::app_file::{AppFile, Keep, Key, Note, OpenStep, Resumed};
+use app::template::KeyForm;
 
 use super::*;
 

@@ -2,10 +2,10 @@
 
 use std::num::NonZero;
 
+use app::people::Division;
 use load::Rooms;
-use wire::people::Division;
 
-use wire::app_file::OpenStep;
+use app::app_file::OpenStep;
 
 use super::*;
 

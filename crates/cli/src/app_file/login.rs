@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use app::app_file::{LOGIN_REQUESTS_MAX, LoginContent, LoginRequest};
+use app::template::{Names, Purpose, Quoting, Template};
 use serde::de::IgnoredAny;
 use toml::Spanned;
-use wire::app_file::{LOGIN_REQUESTS_MAX, LoginContent, LoginRequest};
-use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::Login;
 use super::keeps::{self, KeptNames};

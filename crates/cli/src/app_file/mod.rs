@@ -26,13 +26,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use app::app_file::AppFile;
+use app::people::People;
+use app::template::Quoting;
 use load::{Plan, RoleKind, RoomKind, Rooms, SayKind, Workload};
 use net::files;
 use results::Scenario;
 use toml::Spanned;
-use wire::app_file::AppFile;
-use wire::template::Quoting;
-use wire::{DialectId, DialectOptions, People};
+use wire::{DialectId, DialectOptions};
 
 use crate::exit::Failure;
 use crate::flags::dialect_args::{self, DialectArgs};

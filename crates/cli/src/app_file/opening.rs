@@ -1,8 +1,8 @@
 //! The opening of a client: the steps of `open`, one by one, each with the names that there are by then.
 
+use app::app_file::{Frames, OpenStep, Say};
+use app::template::{Names, Purpose};
 use toml::Spanned;
-use wire::app_file::{Frames, OpenStep, Say};
-use wire::template::{Names, Purpose};
 
 use super::checked::Checked;
 use super::file::{AsText, File, Step, Written};

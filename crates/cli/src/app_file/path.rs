@@ -1,7 +1,7 @@
 //! Paths of requests, as files have them.
 
+use app::template::{Names, Purpose, Quoting, Template};
 use toml::Spanned;
-use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::source::Source;
 use crate::exit::Failure;

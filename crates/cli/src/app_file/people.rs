@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use app::people::{Algorithm, Jwt, People};
+use app::template::{Names, Purpose, Quoting, Template, placeholders};
 use secret::{Reference, Secret};
 use toml::Spanned;
-use wire::people::{Algorithm, Jwt};
-use wire::template::{Names, Purpose, Quoting, Template, placeholders};
-use wire::{DialectId, People};
+use wire::DialectId;
 
 use super::file::{self, File, Token};
 use super::source::Source;

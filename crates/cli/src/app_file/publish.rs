@@ -1,9 +1,9 @@
 //! How an app is asked to tell a room something: `[publish]`.
 
+use app::template::{Names, Purpose, Quoting, Template};
 use clap::Args;
 use secret::Secret;
 use toml::Spanned;
-use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::{self, File, To};
 use super::path::path;

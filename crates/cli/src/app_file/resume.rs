@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use app::app_file::{Condition, JsonScalar, Resumed};
+use app::template::{Names, Template};
 use toml::{Spanned, Value};
-use wire::app_file::{Condition, JsonScalar, Resumed};
-use wire::template::{Names, Template};
 
 use super::file::{self, File};
 use super::keeps::{KEPT, KeptNames};
@@ -31,7 +31,7 @@ pub(super) fn keeps(
         for pointer in from {
             let is_there = (pointer.clone(), JsonScalar::Bare("0".into()));
             let condition = Condition { json: vec![is_there], ..Condition::default() };
-            wire::check_condition(&condition).map_err(|bad| source.error(resume.keep.span(), bad))?;
+            app::conditions::check(&condition).map_err(|bad| source.error(resume.keep.span(), bad))?;
         }
         if !source.text.contains(&format!("{{{name}}}")) {
             let problem = format!(

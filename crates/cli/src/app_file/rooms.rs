@@ -2,13 +2,12 @@
 
 use std::num::NonZero;
 
+use app::app_file::{Join, OpenStep, VisitedRoom};
+use app::people::{Division, People};
+use app::template::{Names, Purpose, Quoting, Template};
 use load::{RoomKind, Rooms};
 use results::format::count;
 use toml::Spanned;
-use wire::People;
-use wire::app_file::{Join, OpenStep, VisitedRoom};
-use wire::people::Division;
-use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{Facts, Joins};
 
 use super::file::{self, File, NAME_BYTES_MAX};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use app::people::Mix;
 use load::{RoleKind, RoomKind, SayKind};
 use results::units;
 use toml::Spanned;
-use wire::people::Mix;
 
 use super::defaults::RunDefaults;
 use super::file::{self, To};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use app::app_file::{AppFile, Exchange, LoginRequest, Say};
+use app::template::{Names, Purpose, Quoting};
 use serde::de::IgnoredAny;
 use toml::Spanned;
-use wire::app_file::{AppFile, Exchange, LoginRequest, Say};
-use wire::template::{Names, Purpose, Quoting};
 
 use super::file::{self, File};
 use super::source::Source;

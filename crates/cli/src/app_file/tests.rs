@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use wire::app_file::{Condition, Frames, JsonScalar, OpenStep, Resumed};
+use app::app_file::{Condition, Frames, JsonScalar, OpenStep, Resumed};
 
 use super::*;
 

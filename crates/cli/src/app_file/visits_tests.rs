@@ -1,7 +1,7 @@
 //! People who come and go, as files say it, and what is wrong with those that cannot be meant.
 
+use app::app_file::OpenStep;
 use load::{Visit, VisitStep};
-use wire::app_file::OpenStep;
 
 use super::*;
 

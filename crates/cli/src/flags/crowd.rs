@@ -70,7 +70,7 @@ pub(crate) fn unanswered(plan: &Plan) -> Vec<&SayKind> {
     if plan.workload == Workload::Echo || plan.publishing.is_some() {
         return Vec::new();
     }
-    let acks = plan.client_spec.wire_config().map_or(wire::Acks::all(true), |config| config.acks());
+    let acks = plan.client_spec.wire_config().map_or(app::Acks::all(true), |config| config.acks());
     let says = plan.rooms.says().iter().enumerate();
     // A sender that hears itself has its own copy for an answer.
     says.filter(|(kind, say)| say.to_others && !acks.has(*kind)).map(|(_, say)| say).collect()

@@ -3,10 +3,10 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use app::people::Division;
 use clap::Args;
 use results::format::count;
 use secret::Secret;
-use wire::people::Division;
 
 use crate::exit::Failure;
 use crate::secrets::given;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use app::template::{Names, Purpose, Quoting, Template};
 use results::units;
-use wire::template::{Names, Purpose, Quoting, Template};
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// The claims that are times, in seconds since 1970 (RFC 7519 §4.1).
@@ -100,7 +100,7 @@ mod tests {
 
     fn payload(toml: &str) -> Result<String, BadClaim> {
         let table: toml::Table = toml.parse().unwrap();
-        let names = wire::People::default().names;
+        let names = app::people::People::default().names;
         let template = claims(table.iter().map(|(name, value)| (name.as_str(), value)), &names)?;
         Ok(String::from_utf8(template.sample()).unwrap())
     }

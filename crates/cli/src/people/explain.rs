@@ -1,6 +1,6 @@
 //! A placeholder that is not there, in words for the user.
 
-use wire::template::{BadTemplate, Names, Purpose, Quoting, Template};
+use app::template::{BadTemplate, Names, Purpose, Quoting, Template};
 
 use crate::secrets::given;
 

@@ -8,10 +8,10 @@ mod table;
 
 use std::path::Path;
 
+use app::people::{Algorithm, Division, Jwt, People};
+use app::template::{Names, Quoting, Template};
 use load::ClientSpec;
-use wire::people::{Algorithm, Division, Jwt};
-use wire::template::{Names, Quoting, Template};
-use wire::{FlagKind, OwnRoom, People};
+use wire::{FlagKind, OwnRoom};
 
 use crate::exit::Failure;
 use crate::protocol_flags;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use app::template::Table;
 use results::format::counted;
-use wire::template::Table;
 
 use crate::exit::Failure;
 use crate::inputs;

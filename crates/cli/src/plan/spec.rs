@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use app::people::Division;
 use load::{ClientSpec, Rooms};
-use wire::people::Division;
 use wire::{BadOption, Carrier, DialectId};
 
 use super::inputs::PlanInputs;

@@ -1,10 +1,10 @@
 //! `throng broadcast`: every message goes to every client, or to the clients of its sender's room.
 
+use app::people::Division;
 use clap::Args;
 use crew::Course;
 use load::{Plan, Rooms, Slow, Workload};
 use results::{Scenario, units};
-use wire::people::Division;
 
 use crate::app_file::{BroadcastArgs, ClientsMax};
 use crate::estimate::Estimate;

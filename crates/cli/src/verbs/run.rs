@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use app::people::Division;
 use clap::Args;
-use wire::people::Division;
 
 use crate::app_file::{BroadcastArgs, ClientsMax, RunDefaults};
 use crate::exit::{Exit, Failure};

@@ -3,10 +3,11 @@
 mod answers;
 mod copies;
 
+use app::Acks;
 use codec::Stamp;
 use load::Workload;
 use stats::{Count, Reach, error_kind};
-use wire::{Acks, Event, Progress, Pushed, Role, WrongResponse};
+use wire::{Event, Progress, Pushed, Role, WrongResponse};
 
 use crate::books::cause::Cause;
 use crate::books::ledger::Ledger;

@@ -9,10 +9,11 @@ mod visits;
 
 use std::sync::Arc;
 
+use app::Acks;
 use codec::Stamp;
 use load::{LocalRooms, Rooms, Segment, StepOrder, Workload};
 use stats::{Count, Histogram, error_kind};
-use wire::{Acks, Pushed};
+use wire::Pushed;
 
 use crate::books::memberships::Memberships;
 use crate::books::meter::Meter;

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use app::people::People;
 use load::{Segment, StepOrder};
 use net::{clock, proc};
 use secret::Secret;
 use stats::errors::ErrorKind;
 use stats::{Account, Count, Counts, Errors, Figures, Histogram};
-use wire::{People, Rule};
+use wire::Rule;
 
 use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;

@@ -1,6 +1,6 @@
 //! Pushes of the server: how long after the one before, how old it is, and which numbers it leaves out.
 
-use wire::app_file::Push;
+use app::app_file::Push;
 use wire::{PushNumber, Pushed};
 
 use super::meter::Meter;

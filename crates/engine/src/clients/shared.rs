@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
+use app::Acks;
 use codec::StreamId;
 use load::{Plan, Segment, Slow};
 use net::poll::{Interest, Poller};
@@ -12,7 +13,6 @@ use net::socket::{Addr, Socket};
 use net::tls::{ClientTls, TlsOptions};
 use net::{clock, proc};
 use stats::Reach;
-use wire::Acks;
 
 use crate::books::Cause;
 use crate::clients::link::cause_of;

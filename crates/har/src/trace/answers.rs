@@ -73,7 +73,7 @@ pub(super) fn place(exchange: &Exchange, key: &str, value: &str) -> Option<(Stri
             return Some((key.clone(), format!("json:{pointer}")));
         }
         let is_page = leaves.is_none();
-        if let Some(name) = is_page.then(|| wire::name_in_page(answer, value)).flatten() {
+        if let Some(name) = is_page.then(|| app::places::name_in_page(answer, value)).flatten() {
             let place = format!("html:{name}");
             return Some((name, place));
         }

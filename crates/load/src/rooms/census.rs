@@ -1,6 +1,6 @@
 //! How many people rooms have at some of the workers.
 
-use wire::people::{Division, Layout};
+use app::people::{Division, Layout};
 
 use super::even::Even;
 use crate::segment::Segment;

@@ -1,7 +1,7 @@
 //! Rooms of a plan: which clients get which clients' messages.
 
+use app::people::{Division, Mix, RoleAssignment, RoleKind};
 use serde::{Deserialize, Serialize};
-use wire::people::{Division, Mix, RoleAssignment, RoleKind};
 
 use super::visit::Visit;
 
@@ -50,7 +50,7 @@ impl Default for Rooms {
 
 impl Rooms {
     /// The most kinds of rooms; a client is in one room of each.
-    pub const KINDS_MAX: usize = wire::app_file::JOINS_MAX;
+    pub const KINDS_MAX: usize = app::app_file::JOINS_MAX;
 
     /// Rooms in which all members hear each other.
     pub fn of(division: Division) -> Rooms {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::people::{Mix, RoleAssignment};
+use app::people::{Mix, RoleAssignment};
 
 use super::hearing::{Rooms, SayKind};
 use super::local_kind::LocalRoomKind;
@@ -85,8 +85,8 @@ impl LocalRooms {
 
 #[cfg(test)]
 mod tests {
+    use app::people::Division;
     use proptest::prelude::*;
-    use wire::people::Division;
 
     use super::*;
     use crate::rooms::hearing::RoomKind;

@@ -1,6 +1,6 @@
 //! The members of rooms of one kind at one worker.
 
-use wire::people::{Division, Layout};
+use app::people::{Division, Layout};
 
 use super::even::Even;
 use super::unequal::UnequalRooms;

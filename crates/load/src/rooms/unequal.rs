@@ -1,6 +1,6 @@
 //! The members of rooms of unequal size at one worker: four bytes for each of them, and eight for each room.
 
-use wire::people::Layout;
+use app::people::Layout;
 
 use crate::segment::Segment;
 

@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use app::Kind;
 use codec::Stamp;
-use wire::{DialectId, Event, Kind, Payload, Role};
+use wire::{DialectId, Event, Payload, Role};
 
 use super::streams;
 use crate::manifest::{Ability, Target};

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use app::app_file::AppFile;
 use miette::Diagnostic;
-use wire::app_file::AppFile;
 use wire::{DialectId, DialectOptions, Settings};
 
 use super::*;

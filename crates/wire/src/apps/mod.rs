@@ -7,17 +7,17 @@
 pub(crate) mod bench;
 pub(crate) mod file;
 
+use app::people::Mix;
+use app::template::Kept;
+use app::{Acks, Kind};
 use bench::Bench;
 use codec::Stamp;
 use file::CompiledApp;
 
-use crate::acks::Acks;
 use crate::carried::{AppMessage, Arrival};
-use crate::event::{Event, Kind};
+use crate::event::Event;
 use crate::pending::Pending;
-use crate::people::Mix;
 use crate::resumption::Resumption;
-use crate::template::Kept;
 
 /// Whichever app a run's clients speak.
 #[derive(Debug)]

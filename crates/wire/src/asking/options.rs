@@ -1,11 +1,11 @@
 //! Options of requests and their answers. They have a verb of its own, `throng http`, and so a type.
 
+use app::template::{CompiledTemplate, Quoting};
 use codec::http::request;
 
 use super::streaming::StreamOptions;
 use crate::options::{BadOption, Options};
 use crate::settings::{Settings, Value};
-use crate::template::{CompiledTemplate, Quoting};
 
 /// A client's choices for plain requests.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 
+use app::places::Pointer;
 use codec::event_stream::{Reader, StreamEvent};
 use codec::http::fields;
 use codec::{Error, Limits, Stamp};
@@ -16,7 +17,6 @@ use secret::Secret;
 
 use super::options::HttpOptions;
 use super::streaming::{EndMark, StreamForm, StreamOptions};
-use crate::apps::file::pointer::Pointer;
 use crate::carried::{ProtocolEvent, ProtocolHandler};
 use crate::event::{Event, Progress, WrongResponse};
 use crate::failure::{Coding, Failure, Media};

@@ -9,7 +9,7 @@ use crate::login::LoginProgress;
 
 impl Client {
     /// The server that stream 0 is to be connected to, now that it is to be: 0 is the run's, 1 the first of
-    /// [`login_servers`](crate::app_file::AppFile::login_servers).
+    /// [`login_servers`](app::app_file::AppFile::login_servers).
     pub fn server(&self, cfg: &Config) -> usize {
         let server = match (&self.state, &cfg.login) {
             (State::Idle, Some(steps)) => steps.server(0),

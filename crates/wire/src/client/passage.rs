@@ -1,12 +1,13 @@
 //! A usable client joins a room, and leaves it again.
 
+use app::template::Mark;
+
 use super::{Client, Session, State, Tunnelled, split};
 use crate::apps::App;
 use crate::config::Config;
 use crate::event::{Event, Passage};
 use crate::io::Io;
 use crate::registry::clients::LinkContext;
-use crate::template::Mark;
 
 impl Client {
     /// Joins or leaves the client's room of this kind, in the protocol's own terms or by the app's messages.

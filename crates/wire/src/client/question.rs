@@ -1,6 +1,7 @@
 //! The question that a client asks by a plain request before it opens its transport, over the connection that
 //! it opens it on.
 
+use app::template::ClientContext;
 use codec::http::cookies::Cookies;
 use codec::http::{Exchange, ResponseEvent};
 use codec::{Error, Limits};
@@ -9,7 +10,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::request::Plain;
-use crate::template::ClientContext;
 
 /// The question, on stream 0.
 #[derive(Debug)]

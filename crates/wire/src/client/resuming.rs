@@ -1,5 +1,6 @@
 //! Sessions and cookies that a client takes along from one connection to the next.
 
+use app::template::Kept;
 use codec::http::cookies::Cookies;
 
 use super::{Client, State};
@@ -7,7 +8,6 @@ use crate::apps::{App, AppProgress, ClientValues};
 use crate::backoff::Reconnection;
 use crate::config::Config;
 use crate::resumption::Resumption;
-use crate::template::Kept;
 
 impl Client {
     /// A client that resumes the session of another whose connection is lost, if the server lets it.

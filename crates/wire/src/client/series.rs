@@ -1,13 +1,14 @@
 //! Several messages at once, of a client that puts nothing around them.
 
+use app::Kind;
+use app::series::Spot;
+use app::template::{Kept, Mark};
 use codec::Stamp;
 use codec::ws::sender::{Differing, Sender};
 
 use crate::config::{Config, SeriesOf};
-use crate::event::{Event, Kind, Role};
+use crate::event::{Event, Role};
 use crate::io::Io;
-use crate::series::Spot;
-use crate::template::{Kept, Mark};
 
 /// The outcome of a message of an open session, as far as what follows it depends on that.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! A client's WebSocket with what is spoken on it, and its place in its app.
 
+use app::template::{Kept, Mark};
 use codec::Stamp;
 use codec::ws::receiver::{Incoming, Receiver};
 use codec::ws::sender::Sender;
@@ -15,7 +16,6 @@ use crate::io::Io;
 use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, LinkContext};
-use crate::template::{Kept, Mark};
 
 /// A WebSocket, and what is spoken on it.
 #[derive(Debug)]

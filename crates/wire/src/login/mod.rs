@@ -1,5 +1,5 @@
 //! A login: plain requests that a client makes before its opening request, as an app's file describes them
-//! ([`LoginRequest`](crate::app_file::LoginRequest)). It is no protocol's business: whichever comes after it,
+//! ([`LoginRequest`](app::app_file::LoginRequest)). It is no protocol's business: whichever comes after it,
 //! the login comes first, on stream 0.
 //!
 //! ```text
@@ -9,15 +9,11 @@
 //! ```
 //!
 //! Values kept of the answers, and the cookies, go into the holes of what is said later
-//! ([`Kept`](crate::template)).
+//! ([`Kept`](app::template::Kept)).
 
 mod answer;
-mod find;
-mod html;
 mod steps;
 mod visit;
 
-pub use find::{BadFind, check};
-pub use html::name_in_page;
 pub(crate) use steps::Steps;
 pub(crate) use visit::{LoginProgress, Visit};

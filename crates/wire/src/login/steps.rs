@@ -1,13 +1,13 @@
 //! The requests of a login, ready to be written.
 
+use app::app_file::{AppFile, KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginRequest, VALUES_MAX};
+use app::places::Find;
+use app::template::{Filling, Template};
 use codec::http::fields;
 
-use super::find::Find;
-use crate::app_file::{AppFile, KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginRequest, VALUES_MAX};
 use crate::failure::Failure;
 use crate::options::{BadOption, Options};
 use crate::request;
-use crate::template::{Filling, Template};
 
 /// The requests of a login, in their order, with everything encoded that can be encoded once.
 pub(crate) struct Steps {

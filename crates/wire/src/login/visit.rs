@@ -1,5 +1,7 @@
 //! One client's login.
 
+use app::Identities;
+use app::template::{ClientContext, Filling, Kept};
 use codec::http::cookies::Cookies;
 use codec::http::fields::Fields;
 use codec::{Error, Limits};
@@ -7,10 +9,8 @@ use codec::{Error, Limits};
 use super::answer::{Answer, Reader};
 use super::steps::{Redirect, Step, Steps};
 use crate::failure::{Coding, Failure};
-use crate::identities::Identities;
 use crate::io::Io;
 use crate::location;
-use crate::template::{ClientContext, Filling, Kept};
 
 /// Most redirects of one request. Go's client follows ten, and no login that people use has as many.
 const REDIRECTS_MAX: u8 = 5;
@@ -187,7 +187,7 @@ impl Visit {
             }
             let cookies = self.cookies_for(step.request.server);
             for (n, (value, find)) in step.finds.iter().enumerate() {
-                let found = find.find(answer, &response, &cookies);
+                let found = find.find(&response, &answer.body, &cookies);
                 let coding = response.fields.members("content-encoding").find_map(Coding::named);
                 let found = found.ok_or(match coding.filter(|_| find.is_in_body()) {
                     Some(coding) => Failure::LoginEncoded { request, coding },

@@ -1,5 +1,7 @@
 //! A client over a WebSocket, whichever protocol it speaks.
 
+use app::Identities;
+use app::template::{Filling, Kept, Mark};
 use codec::ws::receiver::Message;
 use codec::ws::sender::Sender;
 
@@ -8,13 +10,11 @@ use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{ClientProtocol, Protocol, RoomProtocol, Side};
 use crate::event::Direction;
 use crate::failure::Failure;
-use crate::identities::Identities;
 use crate::io::Io;
 use crate::link::Link;
 use crate::pending::Pending;
 use crate::protocols;
 use crate::resumption::Resumption;
-use crate::template::{Filling, Kept, Mark};
 
 /// The link of any protocol's side of a connection, without its parts.
 pub(crate) struct LinkContext<'a, I> {

@@ -1,5 +1,6 @@
 //! A client over plain requests, whichever protocol it speaks.
 
+use app::template::{Filling, Kept};
 use codec::StreamId;
 use codec::http::cookies::Cookies;
 
@@ -16,7 +17,6 @@ use crate::pending::Pending;
 use crate::protocols;
 use crate::request::Common;
 use crate::resumption::Resumption;
-use crate::template::{Filling, Kept};
 
 /// The link of any of them, without its parts.
 pub(crate) struct HttpLinkContext<'a, I> {

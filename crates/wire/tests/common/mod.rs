@@ -6,10 +6,11 @@ pub(crate) mod user;
 pub(crate) mod visitor;
 pub(crate) mod world;
 
+use app::Kind;
 use codec::ws::mask::{self, Key};
 use codec::{Io, Limits, Stamp, StreamId};
 use wire::{
-    Carrier, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Room, Server,
+    Carrier, Client, Config, DialectId, DialectOptions, Event, Failure, Options, Payload, Room, Server,
     ServerConfig, ServerEvent,
 };
 

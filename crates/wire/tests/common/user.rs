@@ -1,7 +1,8 @@
 //! A client over plain requests, with streams that the test plays the server of.
 
+use app::Kind;
 use codec::StreamId;
-use wire::{Client, Config, DialectId, Event, Failure, Io, Kind, Settings};
+use wire::{Client, Config, DialectId, Event, Failure, Io, Settings};
 
 use super::{options, stamp};
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use app::app_file::{AppFile, Exchange, Keep, LoginRequest, Say};
+use app::people::People;
+use app::template::{Purpose, Quoting, Table, Template};
 use codec::StreamId;
-use wire::app_file::{AppFile, Exchange, Keep, LoginRequest, Say};
-use wire::template::{Purpose, Quoting, Table, Template};
-use wire::{Client, Config, DialectId, DialectOptions, Event, Failure, Io, Options, People};
+use wire::{Client, Config, DialectId, DialectOptions, Event, Failure, Io, Options};
 
 use super::options;
 

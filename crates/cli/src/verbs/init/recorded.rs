@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use app::people::People;
 use clap::Args;
 use har::{Draft, Recording};
 use net::files;
 use results::Step;
-use wire::People;
 
 use super::new_file::{create, create_private};
 use crate::app_file::{self, ClientsMax};
@@ -112,7 +112,7 @@ pub(in crate::verbs) fn command(file: &Path, url: &str, clients: &str) -> String
 
 /// A file that was written.
 pub(in crate::verbs) struct Kept {
-    /// What was understood of the recording.
+    /// Findings of the recording.
     pub(in crate::verbs) text: String,
     /// True if `throng run` takes the file as it is.
     pub(in crate::verbs) can_run: bool,

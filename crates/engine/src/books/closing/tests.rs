@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use app::people::Division;
 use codec::Stamp;
 use load::{LocalRooms, RoomKind, Rooms, SayKind, StepOrder, Workload};
 use stats::Reach;
-use wire::people::Division;
 use wire::{Event, Role};
 
 use super::*;

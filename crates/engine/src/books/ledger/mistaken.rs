@@ -101,7 +101,8 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use wire::{Acks, Event, Role};
+    use app::Acks;
+    use wire::{Event, Role};
 
     use super::*;
     use crate::books::booking::Booking;

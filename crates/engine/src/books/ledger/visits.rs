@@ -258,8 +258,8 @@ impl Ledger {
 mod tests {
     use std::sync::Arc;
 
+    use app::people::Division;
     use load::{LocalMember, LocalRooms, RoomKind, Rooms, SayKind, Visit, VisitStep, Workload};
-    use wire::people::Division;
     use wire::{Event, Role};
 
     use super::*;

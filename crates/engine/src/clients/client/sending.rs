@@ -85,8 +85,8 @@ impl LoadClient {
     ) -> Option<Staged> {
         let sender = shared.number(index);
         let kind = match ledger.workload {
-            Workload::Echo => wire::Kind::Echo,
-            Workload::Broadcast => wire::Kind::Broadcast,
+            Workload::Echo => app::Kind::Echo,
+            Workload::Broadcast => app::Kind::Broadcast,
         };
         let (record, wire) = (&mut self.record, &shared.wire);
         let (number, stamp) = ledger.handle_sending(index, record, intended_ns, now_ns);
@@ -129,7 +129,7 @@ impl LoadClient {
     ) -> Result<(Sending, u32), Cause> {
         let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
         let io = &mut shared.output.of(sender);
-        let sending = self.session.send(&shared.wire, now_ns, unix_ns, wire::Kind::Broadcast, stamp, io);
+        let sending = self.session.send(&shared.wire, now_ns, unix_ns, app::Kind::Broadcast, stamp, io);
         let bytes = shared.output.len();
         self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };

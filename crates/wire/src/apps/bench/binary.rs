@@ -7,14 +7,15 @@
 //! The server sends back what it got, to everyone if it is a broadcast; the sender's result has 'r' for 'b'.
 //! The padding starts with the stamp and is as large as it at least.
 
+use app::Kind;
+use app::template::{Piece, Template};
 use codec::stamp::{self, padding};
 use codec::ws::MessageType;
 use codec::{Found, Stamp};
 
 use super::Expected;
-use crate::event::{Kind, Role};
+use crate::event::Role;
 use crate::options::{BadOption, Options};
-use crate::template::{Piece, Template};
 
 const HEAD_BYTES: usize = 5;
 const TIME_BYTES: usize = 8;

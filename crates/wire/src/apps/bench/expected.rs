@@ -1,9 +1,8 @@
 //! Checks of a message with a sound stamp.
 
+use app::people::one_of;
+use app::template::{Piece, Template};
 use codec::Stamp;
-
-use crate::people::one_of;
-use crate::template::{Piece, Template};
 
 /// How messages end, and which wall clock they show.
 #[derive(Clone, Debug)]

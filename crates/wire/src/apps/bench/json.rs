@@ -13,13 +13,14 @@
 
 use std::sync::LazyLock;
 
+use app::Kind;
 use codec::json::members;
 use codec::json::scan::Scan;
 use codec::stamp::{self, padding};
 use memchr::memmem::{self, Finder};
 
 use super::json_words::{BEFORE_PADDING, BEFORE_STAMP, BEFORE_TIME_BROADCAST, END, TIME_DIGITS_MAX};
-use crate::event::{Kind, Role};
+use crate::event::Role;
 use crate::options::{BadOption, Options};
 
 /// The text before a data row, and behind it.

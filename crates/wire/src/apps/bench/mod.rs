@@ -14,6 +14,8 @@ mod raw;
 
 use std::sync::OnceLock;
 
+use app::Kind;
+use app::template::{Piece, Template};
 use codec::stamp::{self, padding};
 use codec::ws::MessageType;
 use codec::{Found, Stamp};
@@ -22,10 +24,9 @@ use json::{Escaped, Plain, is_padding_sound};
 use json_words::{BEFORE_STAMP, BEFORE_TIME};
 
 use crate::carried::{AppMessage, Arrival, MessageHint, Shape, Spelling};
-use crate::event::{Event, Kind, Role};
+use crate::event::{Event, Role};
 use crate::facts::Form;
 use crate::options::{BadOption, Options};
-use crate::template::{Piece, Template};
 
 /// The benchmark's messages.
 #[derive(Clone, Debug)]

@@ -4,25 +4,26 @@ mod judging;
 
 use std::sync::Arc;
 
+use app::Kind;
+use app::app_file::{
+    AppFile, Broadcast, Condition, Exchange, Frames, Heartbeat, Note, OPEN_STEPS_MAX, OpenStep, Reaction,
+    Refusal, Resume, Resumed, Say, VALUES_MAX,
+};
+use app::conditions::{BadCondition, Matcher, Opened};
+use app::people::Mix;
+use app::places::Pointer;
+use app::template::Values;
 use codec::Stamp;
 use codec::ws::MessageType;
 
 use super::keeps::Keeps;
-use super::matcher::{BadCondition, Matcher};
-use super::pointer::Pointer;
 use super::pushes::Push;
 use super::script::{Script, USABLE};
 use super::steps::Step;
 use super::visited_rooms::VisitedRooms;
-use crate::app_file::{
-    AppFile, Broadcast, Condition, Exchange, Frames, Heartbeat, Note, OPEN_STEPS_MAX, OpenStep, Reaction,
-    Refusal, Resume, Resumed, Say, VALUES_MAX,
-};
-use crate::carried::{AppMessage, MessageTemplate, Opened};
-use crate::event::{Event, Kind, Rejection, Role};
+use crate::carried::{AppMessage, MessageTemplate};
+use crate::event::{Event, Rejection, Role};
 use crate::options::{BadOption, Options};
-use crate::people::Mix;
-use crate::template::Values;
 
 /// An [`AppFile`], with the protocol's envelopes around its messages.
 #[derive(Debug)]

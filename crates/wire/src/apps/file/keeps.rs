@@ -1,12 +1,13 @@
 //! Values that clients keep of messages, for what they say later.
 
-use super::find::InBody;
+use app::app_file::{KEEPS_MAX, Keep, VALUES_MAX};
+use app::conditions::Opened;
+use app::places::InBody;
+use app::template::Values;
+
 use super::script::Script;
-use crate::app_file::{KEEPS_MAX, Keep, VALUES_MAX};
-use crate::carried::Opened;
 use crate::event::Rejection;
 use crate::options::BadOption;
-use crate::template::Values;
 
 /// Values to keep of a message.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ impl Keeps {
             return Err(bad);
         }
         let compiled = |keep: &Keep| {
-            let place = InBody::written(&keep.from)?;
+            let place = InBody::written(&keep.from).ok_or(bad)?;
             let line = keep.place.iter().map(|line| format!(" ({line})")).collect::<String>();
             Ok((keep.value, place, Rejection::lacking(&keep.name, &format!("{}{line}", keep.from))))
         };

@@ -1,4 +1,4 @@
-//! A user's own app, as an [`AppFile`](crate::app_file::AppFile) describes it. There is a client's side only:
+//! A user's own app, as an [`AppFile`](app::app_file::AppFile) describes it. There is a client's side only:
 //! the server is theirs.
 //!
 //! ```text
@@ -14,18 +14,11 @@
 //! something to be ignored, and unrecognised. Values to be kept are taken from any but a refusal.
 
 mod compiled;
-mod find;
 mod keeps;
-mod matcher;
-pub(crate) mod pointer;
 mod pushes;
 mod script;
 mod steps;
 mod visited_rooms;
 
-pub use matcher::{BadCondition, check};
-pub use pointer::POINTER_DEPTH_MAX;
-
 pub(crate) use compiled::CompiledApp;
-pub(crate) use find::{BadPlace, InBody};
 pub(crate) use script::Script;

@@ -2,13 +2,12 @@
 
 use std::num::NonZeroU64;
 
+use app::app_file::{self, Condition};
+use app::conditions::{Matcher, Opened};
+use app::places::InBody;
 use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 
-use super::find::InBody;
-use super::matcher::Matcher;
-use crate::app_file::{self, Condition};
-use crate::carried::Opened;
 use crate::event::{Event, PushNumber, Pushed};
 use crate::options::BadOption;
 
@@ -34,7 +33,9 @@ impl Push {
         written: &app_file::Push,
         matcher: impl Fn(&Condition) -> Result<Matcher, BadOption>,
     ) -> Result<Push, BadOption> {
-        let place = |written: &Option<String>| written.as_deref().map(InBody::written).transpose();
+        let bad = BadOption::OfDialect { option: "app", expected: "values that can be looked for" };
+        let found = |text: &str| InBody::written(text).ok_or(bad);
+        let place = |text: &Option<String>| text.as_deref().map(found).transpose();
         Ok(Push {
             when: matcher(&written.when)?,
             number: place(&written.number)?,

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use app::Kind;
+use app::template::{Values, uuid};
 use codec::Stamp;
 
-use crate::event::{Direction, Kind};
+use crate::event::Direction;
 use crate::pending::Pending;
-use crate::template::{Values, uuid};
 
 /// The step of a client that has come through its opening.
 pub(super) const USABLE: u16 = u16::MAX;

@@ -1,9 +1,10 @@
 //! Steps of clients of a user's app, to get in or out.
 
+use app::conditions::{Matcher, Opened};
+
 use super::keeps::Keeps;
-use super::matcher::Matcher;
 use super::script::Script;
-use crate::carried::{Arrival, MessageHint, MessageTemplate, Opened};
+use crate::carried::{Arrival, MessageHint, MessageTemplate};
 use crate::event::Rejection;
 
 /// One step of an opening, or of a way into a room or out of it.

@@ -1,10 +1,12 @@
 //! The rooms that clients of a user's app visit: what they say there on their way in and out, and what they
 //! wait for.
 
+use app::app_file::{OpenStep, VisitedRoom};
+use app::conditions::Opened;
+
 use super::script::Script;
 use super::steps::{self, Step};
-use crate::app_file::{OpenStep, VisitedRoom};
-use crate::carried::{Arrival, MessageTemplate, Opened};
+use crate::carried::{Arrival, MessageTemplate};
 use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::options::BadOption;
 

@@ -7,6 +7,8 @@
 //! usable --visits a room--> subscribes, is confirmed or rejected, and unsubscribes, which nothing confirms
 //! ```
 
+use app::conditions::Opened;
+use app::template::{Filling, Mark, PersonData as _};
 use codec::json::{array, decimal, members, string, unescape};
 use codec::ws::MessageType;
 use codec::ws::receiver::Message;
@@ -15,14 +17,13 @@ use memchr::memmem;
 
 use super::parts::Parts;
 use super::positions::{known_of, note, write_asking};
-use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
+use crate::carried::{MessageHint, MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::{ClientProtocol, RoomProtocol};
 use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
 use crate::resumption::Resumption;
-use crate::template::{Filling, Mark, PersonData as _};
 
 /// The answer to a ping.
 const PONG: &[u8] = br#"{"command":"pong"}"#;

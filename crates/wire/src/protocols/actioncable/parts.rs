@@ -1,11 +1,12 @@
 //! The parts encoded once.
 
+use app::app_file::Join;
+use app::template::{Quoting, Template};
+
 use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, EXTENDED, PONGS, SUBSCRIPTIONS};
-use crate::app_file::Join;
 use crate::carried::{AppMessage, MessageTemplate};
 use crate::flag::Flag;
 use crate::options::{BadOption, Options};
-use crate::template::{Quoting, Template};
 
 /// A message for a room that is not joined.
 const NO_SUBSCRIPTION: BadOption =

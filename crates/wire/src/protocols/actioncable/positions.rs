@@ -6,11 +6,11 @@
 //! that; of streams from which nothing has come yet, it is sent the messages since the server was last known
 //! to be there.
 
+use app::template::{Filling, Template};
 use codec::json::{self, decimal, members, string};
 
 use super::parts::Parts;
 use crate::resumption::{Position, Resumption};
-use crate::template::{Filling, Template};
 
 /// More streams of one client are not kept track of, nor longer names: a server is not to fill the memory.
 const POSITIONS_MAX: usize = 256;

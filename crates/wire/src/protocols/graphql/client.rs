@@ -7,6 +7,9 @@
 
 use std::sync::LazyLock;
 
+use app::Kind;
+use app::conditions::Opened;
+use app::template::Filling;
 use codec::json::members;
 use codec::ws::MessageType;
 use codec::ws::receiver::Message;
@@ -15,14 +18,13 @@ use memchr::memmem::Finder;
 
 use super::message::{Packet, pong};
 use super::parts::{PROBE_ID, PUSHED, Parts, SUBSCRIPTION_ID};
-use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
+use crate::carried::{MessageHint, MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::ClientProtocol;
-use crate::event::{Event, Kind, Rejection};
+use crate::event::{Event, Rejection};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
 use crate::pending;
-use crate::template::Filling;
 
 /// The number of the first operation that is a message.
 const FIRST_NUMBER: u64 = 2;

@@ -20,6 +20,7 @@ mod message;
 mod parts;
 mod server;
 
+use app::template::{Piece, Template};
 use client::Client;
 use codec::json;
 use facts::FACTS;
@@ -32,7 +33,6 @@ use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
 use crate::options::{BadOption, Options};
-use crate::template::{Piece, Template};
 
 /// GraphQL over WebSocket.
 pub(crate) struct Graphql;

@@ -1,10 +1,10 @@
 //! The parts encoded once.
 
+use app::template::{Quoting, Template};
 use secret::Secret;
 
 use super::facts::{INIT, SUBSCRIPTION, VARIABLES};
 use crate::options::{BadOption, Options};
-use crate::template::{Quoting, Template};
 
 /// The beginning of every copy that a server writes as graphql-ws does.
 pub(super) const PUSHED: &[u8] = br#"{"id":"1","type":"next","payload":"#;

@@ -9,6 +9,8 @@ mod parts;
 mod requests;
 mod streams;
 
+use app::Kind;
+use app::template::CompiledTemplate;
 use codec::http::request::Request;
 use facts::FACTS;
 use parts::Parts;
@@ -20,14 +22,12 @@ use crate::absent::{NoClient, NoServer};
 use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
-use crate::event::Kind;
 use crate::facts::Facts;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
 use crate::settings::Settings;
-use crate::template::CompiledTemplate;
 
 /// Plain HTTP.
 pub(crate) struct Http;

@@ -1,9 +1,10 @@
 //! The request, encoded.
 
+use app::template::{CompiledTemplate, Filling, Template};
+
 use crate::asking::{HttpOptions, PIPELINING, PieceRules, body_template};
 use crate::options::{BadOption, Options};
 use crate::request;
-use crate::template::{CompiledTemplate, Filling, Template};
 
 /// The parts encoded once.
 #[derive(Debug)]

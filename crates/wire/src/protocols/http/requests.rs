@@ -15,6 +15,7 @@
 
 use std::collections::VecDeque;
 
+use app::template::{Filling, Mark, PersonData};
 use codec::http::is_timeout_notice;
 use codec::http::response::{ResponseEvent, Responses};
 use codec::{Error, Stamp, StreamId};
@@ -28,7 +29,6 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::{Io, RequestOutcome, Sending};
 use crate::link::HttpLink;
-use crate::template::{Filling, Mark, PersonData};
 
 const STREAM: StreamId = 0;
 

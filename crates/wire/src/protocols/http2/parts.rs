@@ -1,11 +1,11 @@
 //! The request, encoded: the blocks of its head, and its body.
 
+use app::template::{CompiledTemplate, Filling, Template};
 use codec::http2::head;
 use codec::http2::hpack::{Blocks, Field, FieldValue, Indexing};
 
 use crate::asking::{HttpOptions, NO_KEEP_ALIVE, PieceRules, body_template};
 use crate::options::{BadOption, Options};
-use crate::template::{CompiledTemplate, Filling, Template};
 
 /// The parts encoded once.
 #[derive(Debug)]

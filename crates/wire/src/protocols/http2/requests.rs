@@ -16,6 +16,7 @@
 
 use std::collections::VecDeque;
 
+use app::template::Filling;
 use codec::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE};
 use codec::http2::frame::{self, Frame, FrameReader};
 use codec::http2::head::{self, AnswerHeads};
@@ -33,7 +34,6 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::{Io, RequestOutcome, Sending};
 use crate::link::HttpLink;
-use crate::template::Filling;
 
 /// The byte stream of the connection.
 const STREAM: StreamId = 0;

@@ -9,6 +9,9 @@
 
 use std::sync::LazyLock;
 
+use app::Kind;
+use app::conditions::Opened;
+use app::template::{Filling, Mark};
 use codec::json::{decimal, items, members, string, unescape};
 use codec::ws::MessageType;
 use codec::ws::receiver::Message;
@@ -17,16 +20,13 @@ use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
 use super::parts::{ACCEPTED, HEARTBEAT_REF, LEAVE_REF, Parts, Topic};
-use crate::carried::{
-    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
-};
+use crate::carried::{Arrival, MessageHint, MessageTemplate, ProtocolEvent, ProtocolHandler, Spelling};
 use crate::contract::{ClientProtocol, RoomProtocol};
-use crate::event::{Direction, Event, Kind, Rejection, RoomChange};
+use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
 use crate::pending::{self, Pending};
-use crate::template::{Filling, Mark};
 
 /// The time between two heartbeats, the same as that of phoenix.js. Phoenix gives up a client that is silent
 /// for twice this time.

@@ -1,15 +1,15 @@
 //! Parts encoded once, and shared by both roles: the version, and the numbers of a client's own messages.
 
+use app::app_file::{JOINS_MAX, Join};
+use app::template::{Piece, Quoting, Template};
 use codec::http::query;
 use codec::ws::MessageType;
 use secret::Secret;
 
 use super::binary;
 use super::facts::{BINARY, JOIN_PARAMS, TOPIC, TOPIC_NAME, VERSION, VSN};
-use crate::app_file::{JOINS_MAX, Join};
 use crate::carried::{AppMessage, MessageTemplate};
 use crate::options::{BadOption, Options};
-use crate::template::{Piece, Quoting, Template};
 
 /// The length of a topic is one byte of a binary message.
 const TOPIC_BYTES_MAX: usize = u8::MAX as usize;

@@ -1,5 +1,7 @@
 //! The client's side: no state.
 
+use app::conditions::Opened;
+use app::template::Filling;
 use codec::ws::MessageType;
 use codec::ws::receiver::Message;
 use codec::{msgpack, varint};
@@ -7,13 +9,12 @@ use memchr::memmem::Finder;
 
 use super::parts::{Parts, Reading};
 use crate::carried::{
-    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Shares, Spelling,
+    Arrival, MessageHint, MessageTemplate, ProtocolEvent, ProtocolHandler, Shares, Spelling,
 };
 use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
-use crate::template::Filling;
 
 #[derive(Debug)]
 pub(crate) struct Client;

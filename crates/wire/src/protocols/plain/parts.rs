@@ -1,8 +1,7 @@
 //! The app's frames, for a client.
 
+use app::app_file::Frames;
 use memchr::memmem::Finder;
-
-use crate::app_file::Frames;
 
 /// The frames of an app.
 #[derive(Debug)]

@@ -12,6 +12,7 @@
 //! The room of its path is one that a connection has joined before it says anything, and that it does not
 //! leave.
 
+use app::Kind;
 use codec::http::query;
 use codec::http::request::Request;
 use codec::ws::frame::{self, BODY};
@@ -21,7 +22,7 @@ use crate::absent::NoSession;
 use crate::apps::bench::{binary, json};
 use crate::contract::ServerProtocol;
 use crate::dialect_id::{DialectId, GROUP};
-use crate::event::{Kind, OnServerEvent, ServerEvent};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::ServerLink;

@@ -1,5 +1,6 @@
 //! The client's side over a WebSocket: a packet is a message.
 
+use app::template::Filling;
 use codec::ws::MessageType;
 use codec::ws::receiver::Message;
 use codec::ws::sender::Sender;
@@ -13,7 +14,6 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
 use crate::resumption::Resumption;
-use crate::template::Filling;
 
 /// One connection's side.
 #[derive(Debug, Default)]

@@ -1,5 +1,7 @@
 //! Parts encoded once, and the choices in a request's query.
 
+use app::app_file::{JOINS_MAX, Join};
+use app::template::{Filling, Piece, Quoting, Template};
 use codec::http::query;
 use codec::ws::MessageType;
 
@@ -7,12 +9,10 @@ use super::facts::{AUTH, BINARY, EIO, MSGPACK, NAMESPACE};
 use super::packet::MAIN;
 use super::transport::Transport;
 use super::version::Version;
-use crate::app_file::{JOINS_MAX, Join};
 use crate::carried::{AppMessage, MessageTemplate};
 use crate::options::{BadOption, Options};
 use crate::resumption::Resumption;
 use crate::settings::Ack;
-use crate::template::{Filling, Piece, Quoting, Template};
 
 /// The parts encoded once.
 #[derive(Debug)]

@@ -8,6 +8,7 @@
 //!
 //! One request at a time in either direction, as engine.io-client has it: packets keep their order.
 
+use app::template::Filling;
 use codec::http::cookies::Cookies;
 use codec::http::{Exchange, ResponseEvent};
 use codec::{Error, Limits, StreamId};
@@ -29,7 +30,6 @@ use crate::link::HttpLink;
 use crate::opening::Socket;
 use crate::request::{Content, Plain};
 use crate::resumption::Resumption;
-use crate::template::Filling;
 
 /// The first request; then, if there is to be one, the WebSocket.
 const MAIN: StreamId = 0;

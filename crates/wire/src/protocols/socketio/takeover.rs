@@ -5,6 +5,7 @@
 //! probed, and no request is under way: 5 goes, and the session is the WebSocket's
 //! ```
 
+use app::template::ClientContext;
 use codec::http::cookies::Cookies;
 use codec::ws::MessageType;
 use codec::ws::receiver::Incoming;
@@ -15,7 +16,6 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::opening::{Opening, Socket};
 use crate::request::Common;
-use crate::template::ClientContext;
 
 /// One such connection, which is stream 0 of its client.
 #[derive(Debug)]

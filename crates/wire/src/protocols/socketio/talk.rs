@@ -7,6 +7,9 @@
 //! any --1, the session is over--> over
 //! ```
 
+use app::Kind;
+use app::conditions::Opened;
+use app::template::Filling;
 use codec::ws::End;
 use codec::ws::close::NO_CODE;
 use codec::{Found, json, stamp};
@@ -16,14 +19,11 @@ use super::heartbeat::Heartbeat;
 use super::packet::{self, Kind as PacketKind, MAIN, Packet};
 use super::parts::{Namespace, Parts};
 use super::version::Version;
-use crate::carried::{
-    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
-};
-use crate::event::{Event, Kind, Rejection};
+use crate::carried::{Arrival, MessageHint, MessageTemplate, ProtocolEvent, ProtocolHandler, Spelling};
+use crate::event::{Event, Rejection};
 use crate::failure::Failure;
 use crate::pending::{self, Pending};
 use crate::resumption::Resumption;
-use crate::template::Filling;
 
 /// One session.
 #[derive(Debug, Default)]

@@ -3,13 +3,14 @@
 
 use std::ops::Range;
 
+use app::Kind;
 use codec::json::escape;
 use codec::ws::frame::{self, Opcode};
 
 use super::frames::{self, Strings};
 use super::service::{App, Framing, Service, ServiceRoom};
 use crate::apps::bench::json;
-use crate::event::{Kind, OnServerEvent, ServerEvent};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 
 /// The close of the service `/close`.

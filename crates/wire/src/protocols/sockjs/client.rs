@@ -5,6 +5,8 @@
 //! raw: there are no frames
 //! ```
 
+use app::conditions::Opened;
+use app::template::Filling;
 use codec::json::{decimal, items, plain, string};
 use codec::stamp;
 use codec::ws::MessageType;
@@ -14,14 +16,13 @@ use super::frames::{self, Strings};
 use super::parts::Parts;
 use super::transport::Transport;
 use crate::carried::{
-    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Shares, Spelling,
+    Arrival, MessageHint, MessageTemplate, ProtocolEvent, ProtocolHandler, Shares, Spelling,
 };
 use crate::contract::ClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
-use crate::template::Filling;
 
 /// How far a session has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

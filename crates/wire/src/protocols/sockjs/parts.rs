@@ -1,10 +1,11 @@
 //! Parts encoded once, and the path of a session below a service.
 
+use app::template::Template;
+
 use super::transport::Transport;
 use crate::carried::{AppMessage, MessageTemplate};
 use crate::io::Io;
 use crate::options::{BadOption, Options};
-use crate::template::Template;
 
 /// The text around the message in a frame that has but one.
 const ONE_BEFORE: &[u8] = b"a[\"";

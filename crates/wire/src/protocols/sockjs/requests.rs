@@ -7,6 +7,7 @@
 //!
 //! One request at a time in either direction, as sockjs-client has it: messages keep their order.
 
+use app::template::Filling;
 use codec::http::cookies::Cookies;
 use codec::http::{Exchange, ResponseEvent, query};
 use codec::{Error, StreamId};
@@ -23,7 +24,6 @@ use crate::failure::Failure;
 use crate::io::{Io, Sending};
 use crate::link::HttpLink;
 use crate::request::{Content, Plain};
-use crate::template::Filling;
 
 const RECEIVING: StreamId = 0;
 const SENDING: StreamId = 1;

@@ -9,6 +9,8 @@
 //! open --the end of the answer--> failed: whoever drives it connects again, from the last event ID on
 //! ```
 
+use app::conditions::Opened;
+use app::template::Filling;
 use codec::event_stream::Reader;
 use codec::http::body::{Body, Piece};
 use codec::http::cookies::Cookies;
@@ -19,7 +21,7 @@ use codec::{Error, StreamId, stamp};
 use super::parts::Parts;
 use crate::absent::NoClient;
 use crate::backoff::Reconnection;
-use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
+use crate::carried::{MessageHint, MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
 use crate::failure::{Coding, Failure, Media, StreamReason};
@@ -27,7 +29,6 @@ use crate::io::{Io, Sending};
 use crate::link::HttpLink;
 use crate::location;
 use crate::resumption::Resumption;
-use crate::template::Filling;
 
 const STREAM: StreamId = 0;
 const NS_PER_MS: u64 = 1_000_000;

@@ -19,6 +19,7 @@ mod parts;
 mod server;
 mod session;
 
+use app::Kind;
 use client::Client;
 use codec::http::request::Request as HttpRequest;
 use facts::FACTS;
@@ -29,7 +30,7 @@ use crate::absent::{NoClient, NoServer};
 use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
-use crate::event::{Kind, OnServerEvent};
+use crate::event::OnServerEvent;
 use crate::facts::Facts;
 use crate::io::Io;
 use crate::options::{BadOption, Options};

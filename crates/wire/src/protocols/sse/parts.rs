@@ -1,11 +1,11 @@
 //! The request, encoded once.
 
+use app::template::{Filling, Quoting, Template};
 use codec::http::request::normalized_method;
 
 use super::facts::{BODY, METHOD};
 use crate::options::{BadOption, Options};
 use crate::request;
-use crate::template::{Filling, Quoting, Template};
 
 /// The field of a client that comes back (HTML §9.2.4).
 pub(super) const LAST_EVENT_ID: &str = "Last-Event-ID";

@@ -1,10 +1,10 @@
 //! The message that asks, encoded, and how its answer is read.
 
+use app::template::{CompiledTemplate, Filling};
 use codec::ws::MessageType;
 
 use crate::asking::{EndMark, HttpOptions, PieceRules, StreamOptions, body_template};
 use crate::options::{BadOption, Options};
-use crate::template::{CompiledTemplate, Filling};
 
 /// The parts encoded once.
 #[derive(Debug)]

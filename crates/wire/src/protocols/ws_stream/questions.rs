@@ -18,6 +18,7 @@
 
 use std::collections::VecDeque;
 
+use app::template::{Filling, Mark, PersonData};
 use codec::http::cookies::Cookies;
 use codec::ws::close::{GOING_AWAY, NO_CODE, NORMAL};
 use codec::ws::receiver::{Incoming, Message};
@@ -33,7 +34,6 @@ use crate::failure::Failure;
 use crate::io::{Io, RequestOutcome, Sending};
 use crate::link::HttpLink;
 use crate::opening::{Opening, Socket};
-use crate::template::{Filling, Mark, PersonData};
 
 const STREAM: StreamId = 0;
 

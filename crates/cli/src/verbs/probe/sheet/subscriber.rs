@@ -3,9 +3,10 @@
 use std::mem;
 use std::time::{Duration, Instant};
 
+use app::Kind;
 use codec::{Io, Stamp};
 use net::clock;
-use wire::{Client, Config, Event, Kind, Place, Resumption, Role};
+use wire::{Client, Config, Event, Place, Resumption, Role};
 
 use super::channel::{Channel, Way};
 use super::row::NotTried;

@@ -20,15 +20,17 @@
 
 use std::collections::HashSet;
 
+use app::Kind;
+use app::app_file::AppFile;
+use app::conditions::Opened;
+use app::template::Values;
 use codec::{Found, Stamp, stamp};
 
 use super::{CompiledApp, Told};
-use crate::app_file::AppFile;
 use crate::apps::file::script::Script;
 use crate::apps::file::steps;
-use crate::carried::{Arrival, MessageHint, Opened};
-use crate::event::{Event, Kind, Rejection, Role, Rule};
-use crate::template::Values;
+use crate::carried::{Arrival, MessageHint};
+use crate::event::{Event, Rejection, Role, Rule};
 
 /// Kinds of payloads beside the messages in them.
 #[derive(Clone, Copy, Debug)]

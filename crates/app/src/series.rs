@@ -12,29 +12,30 @@ use codec::stamp::{self, Numbers};
 
 /// The place of the stamp in each message of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Spot {
+pub struct Spot {
     /// The number of bytes before the stamp.
-    pub(crate) at: usize,
+    pub at: usize,
     /// True if the stamp is in text form.
-    pub(crate) is_text: bool,
+    pub is_text: bool,
 }
 
 impl Spot {
     /// The spot if `bytes` further bytes come before the stamp.
-    pub(crate) fn behind(self, bytes: usize) -> Spot {
+    #[inline]
+    pub fn behind(self, bytes: usize) -> Spot {
         Spot { at: self.at + bytes, ..self }
     }
 
     /// The bytes that differ: the number in the stamp, and its check.
     #[inline]
-    pub(crate) fn number(self) -> Range<usize> {
+    pub fn number(self) -> Range<usize> {
         let within = if self.is_text { stamp::TEXT_NUMBER } else { stamp::BINARY_NUMBER };
         self.at + within.start..self.at + within.end
     }
 
     /// Writes there what differs in the message of this number.
     #[inline(always)]
-    pub(crate) fn write(self, numbers: Numbers, seq: u32, there: &mut [u8]) {
+    pub fn write(self, numbers: Numbers, seq: u32, there: &mut [u8]) {
         match self.is_text {
             true => *there.first_chunk_mut().expect("it takes so many") = numbers.text(seq),
             false => *there.first_chunk_mut().expect("it takes so many") = numbers.binary(seq),
@@ -44,7 +45,7 @@ impl Spot {
     /// Takes the messages off `input` that follow `message`, which has this stamp, and returns how many; 0 if
     /// the stamp of `message` is elsewhere.
     #[inline]
-    pub(crate) fn take(self, message: &[u8], stamp: Stamp, input: &mut &[u8]) -> u32 {
+    pub fn take(self, message: &[u8], stamp: Stamp, input: &mut &[u8]) -> u32 {
         let number = self.number();
         let (Some(before), Some(behind)) = (message.get(..number.start), message.get(number.end..)) else {
             return 0;
@@ -74,6 +75,7 @@ impl Spot {
     }
 
     /// Returns whether this stamp is there.
+    #[inline]
     fn holds(self, message: &[u8], stamp: Stamp) -> bool {
         let Some(there) = message.get(self.at..) else { return false };
         match self.is_text {

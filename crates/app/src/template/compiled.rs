@@ -18,7 +18,7 @@ const UNIX_NS: Range<u64> = 1_000_000_000_000_000_000..10_000_000_000_000_000_00
 
 /// A template, laid out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CompiledTemplate {
+pub struct CompiledTemplate {
     segments: Vec<Segment>,
 }
 
@@ -88,13 +88,13 @@ impl From<&Template> for CompiledTemplate {
 
 impl CompiledTemplate {
     /// The beginning of messages, up to the first hole.
-    pub(crate) fn start(&self) -> &[u8] {
+    pub fn start(&self) -> &[u8] {
         let Some(Segment { literal, fixed, .. }) = self.segments.first() else { return b"" };
         &literal[..fixed.first().map_or(literal.len(), |&(at, _)| at)]
     }
 
     /// Number of bytes behind the id, if it is always the same: receivers look for the id there first.
-    pub(crate) fn bytes_behind_id(&self) -> Option<usize> {
+    pub fn bytes_behind_id(&self) -> Option<usize> {
         // The last segment has no piece behind it: only a piece closes one, and `from` pushes what is open
         // at the end.
         let Segment { literal, fixed, .. } = self.segments.last()?;
@@ -106,7 +106,7 @@ impl CompiledTemplate {
 
     /// The place of the id, if nothing else tells messages apart that are sent at the same time (they are
     /// then a series), and how many bytes each takes.
-    pub(crate) fn spot(&self) -> Option<(Spot, usize)> {
+    pub fn spot(&self) -> Option<(Spot, usize)> {
         let [Segment { literal, fixed, behind: None }] = &self.segments[..] else { return None };
         let mut ids = fixed.iter().filter(|(_, hole)| matches!(hole, Fixed::Id | Fixed::IdBytes));
         // With a second id in it, two places would differ, and a series knows of one.
@@ -120,13 +120,13 @@ impl CompiledTemplate {
 
     /// Returns whether a message that shows this wall clock is as it is laid out.
     #[inline]
-    pub(crate) fn fits(&self, unix_ns: u64) -> bool {
+    pub fn fits(&self, unix_ns: u64) -> bool {
         UNIX_NS.contains(&unix_ns)
     }
 
     /// Appends the message; `number` is what the protocol calls it by.
     #[inline]
-    pub(crate) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
+    pub fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
         if !self.fits(filling.mark.unix_ns) {
             return self.write_piecewise(out, filling, number);
         }

@@ -20,8 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use division::{Division, Layout};
 pub(crate) use jwt::Signer;
 pub use jwt::{Algorithm, BadKey, Jwt};
-pub use mix::Mix;
-pub(crate) use mix::one_of;
+pub use mix::{Mix, one_of};
 pub use role_assignment::{RoleAssignment, RoleKind};
 
 use crate::template::{Names, Quoting, Table, Template};

@@ -25,7 +25,7 @@ pub(super) fn of_bits([high, low]: [u64; 2]) -> [u8; BYTES] {
 
 /// The UUID of a message, by its stamp and its number on the connection: the number is its end, and the rest
 /// follows from the stamp, so that it is the same wherever both are known.
-pub(crate) fn of_message(stamp: &Stamp, number: u32) -> [u8; BYTES] {
+pub fn of_message(stamp: &Stamp, number: u32) -> [u8; BYTES] {
     let sender = u64::from(stamp.run) << 48 | u64::from(stamp.worker) << 32 | u64::from(stamp.client);
     let seed = [sender, stamp.intended_ns, u64::from(stamp.seq)];
     of_bits([draw(seed, 1), draw(seed, 2) & !u64::from(u32::MAX) | u64::from(number)])
@@ -33,7 +33,7 @@ pub(crate) fn of_message(stamp: &Stamp, number: u32) -> [u8; BYTES] {
 
 /// The number that a message's UUID ends with; `None`: this is no UUID. Servers may write its letters in
 /// either case.
-pub(crate) fn number(text: &str) -> Option<u32> {
+pub fn number(text: &str) -> Option<u32> {
     let is_uuid = text.len() == BYTES
         && text.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',

@@ -86,7 +86,7 @@ impl ByRole {
 /// One of `count` for each message, by its numbers alone: evenly over the messages of a client, over those of
 /// a worker, whose clients send in turn, and over those that clients send at once.
 #[inline]
-pub(crate) fn one_of(count: usize, worker: u16, client: u32, seq: u32) -> usize {
+pub fn one_of(count: usize, worker: u16, client: u32, seq: u32) -> usize {
     let position = position(worker, seq).wrapping_add(client.wrapping_mul(GOLDEN));
     ((u64::from(position) * count as u64) >> u32::BITS) as usize
 }

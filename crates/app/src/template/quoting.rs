@@ -34,7 +34,7 @@ impl Quoting {
     }
 
     /// A text, quoted.
-    pub(crate) fn of(self, text: &str) -> String {
+    pub fn of(self, text: &str) -> String {
         let mut out = Vec::new();
         self.write(&mut out, text.as_bytes());
         String::from_utf8_lossy(&out).into_owned()

@@ -2,39 +2,39 @@
 
 use std::sync::Arc;
 
-use crate::options::BadOption;
 use crate::people::{BadKey, Layout, People, Signer};
 use crate::template::{ClientContext, Filling, Kept, PersonData, Table, Template};
 
 /// People, with the key at hand that signs their tokens.
 #[derive(Debug)]
-pub(crate) struct Identities {
+pub struct Identities {
     people: Arc<People>,
     /// By kind of rooms.
     layouts: Vec<Layout>,
     signer: Option<Signer>,
     /// The offset from a session's clock to the wall clock, which tokens show.
-    pub(crate) unix_minus_now_ns: u64,
+    pub unix_minus_now_ns: u64,
 }
 
 impl Identities {
     /// Reads the key.
-    pub(crate) fn new(people: Arc<People>) -> Result<Identities, BadOption> {
-        let signer = people.token.as_ref().map(Signer::new).transpose();
-        let signer =
-            signer.map_err(|BadKey(expected)| BadOption::OfDialect { option: "jwt-secret", expected })?;
+    ///
+    /// # Errors
+    /// What the key has to be.
+    pub fn new(people: Arc<People>) -> Result<Identities, BadKey> {
+        let signer = people.token.as_ref().map(Signer::new).transpose()?;
         let layouts = people.rooms.iter().map(Layout::new).collect();
         Ok(Identities { people, layouts, signer, unix_minus_now_ns: 0 })
     }
 
     /// The context of client number `client` of the run, which was given `kept` at its login.
     #[inline]
-    pub(crate) fn context<'a>(&'a self, client: u32, now_ns: u64, kept: &'a Kept) -> ClientContext<'a> {
+    pub fn context<'a>(&'a self, client: u32, now_ns: u64, kept: &'a Kept) -> ClientContext<'a> {
         ClientContext { client, now_ns, people: self, kept, cookies: &kept.cookies }
     }
 
     /// The first row whose cells do not fit where these templates have them as they are, counted from 1.
-    pub(crate) fn misfit<'a>(
+    pub fn misfit<'a>(
         &self,
         templates: impl Iterator<Item = &'a Template>,
         fits: impl Fn(&[u8]) -> bool,
@@ -56,6 +56,7 @@ impl PersonData for Identities {
         self.layouts.get(usize::from(kind)).map_or(0, |layout| layout.room(client))
     }
 
+    #[inline]
     fn unix_ns(&self, now_ns: u64) -> u64 {
         now_ns.wrapping_add(self.unix_minus_now_ns)
     }

@@ -6,7 +6,7 @@ use super::pieces::{Piece, Template};
 
 impl Template {
     /// A line for each of these fields.
-    pub(crate) fn of_fields(fields: &[(String, Template)]) -> Template {
+    pub fn of_fields(fields: &[(String, Template)]) -> Template {
         let line = |all: Template, (name, value): &(String, Template)| {
             all.text(name).text(": ").then(value).text("\r\n")
         };
@@ -15,7 +15,7 @@ impl Template {
 
     /// Field lines with the cookies of a client that logs in. Where the fields have a `Cookie`, the client's
     /// go behind its values, except those of the same names: a request has one such field (RFC 6265 §5.4).
-    pub(crate) fn of_fields_with_cookies(fields: &[(String, Template)]) -> Template {
+    pub fn of_fields_with_cookies(fields: &[(String, Template)]) -> Template {
         let mut fields = fields.to_vec();
         let given = fields.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
         let Some((_, value)) = given else {

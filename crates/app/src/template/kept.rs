@@ -7,10 +7,11 @@ use codec::http::cookies::Cookies;
 
 /// Values a client was given.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub struct Kept {
     /// The values of its app's names, by their numbers.
-    pub(crate) values: Values,
-    pub(crate) cookies: Cookies,
+    pub values: Values,
+    /// The cookies of the client.
+    pub cookies: Cookies,
 }
 
 impl fmt::Debug for Kept {
@@ -22,38 +23,40 @@ impl fmt::Debug for Kept {
 
 impl Kept {
     /// The values of clients that were given nothing.
-    pub(crate) const NOTHING: &'static Kept = &Kept { values: Values::NONE, cookies: Cookies::NONE };
+    pub const NOTHING: &'static Kept = &Kept { values: Values::NONE, cookies: Cookies::NONE };
 }
 
 /// Values by their numbers, in one text: a line each, so that a client has no more than what they are long.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Values(Option<Box<str>>);
+pub struct Values(Option<Box<str>>);
 
 /// The separator behind each but the last. A value with a line break would begin another header.
 const END: char = '\n';
 
 impl Values {
     /// The values of a client that keeps none yet.
-    pub(crate) const NONE: Values = Values(None);
+    const NONE: Values = Values(None);
 
     /// Returns whether a text can be a value, and said anywhere.
-    pub(crate) fn can_hold(text: &str) -> bool {
+    pub fn can_hold(text: &str) -> bool {
         text.len() <= VALUE_BYTES_MAX && !text.contains(|c: char| c.is_ascii_control())
     }
 
     /// Returns whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
     /// The value of this number; empty if there is none.
-    pub(crate) fn get(&self, number: u16) -> &str {
+    #[inline]
+    pub fn get(&self, number: u16) -> &str {
         let mut all = self.0.as_deref().unwrap_or_default().split(END);
         all.nth(usize::from(number)).unwrap_or_default()
     }
 
     /// The value of this number is that from now on.
-    pub(crate) fn set(&mut self, number: u16, value: &str) {
+    pub fn set(&mut self, number: u16, value: &str) {
         debug_assert!(Values::can_hold(value), "{} bytes", value.len());
         let mut all = self.0.take().map(String::from).unwrap_or_default();
         let mut start = 0;

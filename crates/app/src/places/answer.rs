@@ -1,4 +1,4 @@
-//! Places of values in answers, and how to look there.
+//! Places of values in answers to requests, and how to look there.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,18 +7,21 @@ use codec::http::cookies::Cookies;
 use codec::http::fields;
 use codec::http::response::Response;
 
-use super::answer::Answer;
+use super::body::{BadPlace, InBody};
 use super::html;
-use crate::apps::file::{BadPlace, InBody, POINTER_DEPTH_MAX};
+use super::pointer::POINTER_DEPTH_MAX;
 use crate::template::Values;
 
 /// The place of a value.
 #[derive(Debug)]
-pub(super) enum Find {
-    /// Among the cookies that the client has by then.
+pub enum Find {
+    /// A cookie of this name, among those that the client has by then.
     Cookie(String),
+    /// A field of this name in the head.
     Header(String),
+    /// A form's field, a `meta` or an attribute of this name in a page.
     Html(String),
+    /// A place in the body.
     InBody(InBody),
 }
 
@@ -63,7 +66,10 @@ pub fn check(from: &str) -> Result<(), BadFind> {
 
 impl Find {
     /// The place, as a file has it.
-    pub(super) fn new(from: &str) -> Result<Find, BadFind> {
+    ///
+    /// # Errors
+    /// What is wrong with the place.
+    pub fn new(from: &str) -> Result<Find, BadFind> {
         let (kind, what) = from.split_once(':').ok_or(BadFind::Unknown)?;
         let token = |of| match fields::is_token(what.as_bytes()) {
             true => Ok(what.to_owned()),
@@ -83,23 +89,19 @@ impl Find {
     }
 
     /// Returns whether it is in the body.
-    pub(super) fn is_in_body(&self) -> bool {
+    pub fn is_in_body(&self) -> bool {
         matches!(self, Find::InBody(_) | Find::Html(_))
     }
 
-    /// The value; `None`: it is not there, or is nothing that could be said anywhere.
-    pub(super) fn find(
-        &self,
-        answer: &Answer,
-        response: &Response<'_>,
-        cookies: &Cookies,
-    ) -> Option<Box<str>> {
+    /// The value in an answer with this head and body; `None`: it is not there, or is nothing that could be
+    /// said anywhere.
+    pub fn find(&self, response: &Response<'_>, body: &[u8], cookies: &Cookies) -> Option<Box<str>> {
         let text = |bytes| std::str::from_utf8(bytes).ok();
         let found: Cow<'_, str> = match self {
             Find::Cookie(name) => cookies.get(name)?.into(),
             Find::Header(name) => text(response.fields.all(name).next()?)?.into(),
-            Find::Html(name) => html::find(text(&answer.body)?, name)?,
-            Find::InBody(place) => place.find(&answer.body)?,
+            Find::Html(name) => html::find(text(body)?, name)?,
+            Find::InBody(place) => place.find(body)?,
         };
         Values::can_hold(&found).then(|| found.into())
     }

@@ -12,13 +12,13 @@ pub const POINTER_DEPTH_MAX: usize = 16;
 
 /// A pointer, taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Pointer {
+pub struct Pointer {
     keys: Vec<String>,
 }
 
 impl Pointer {
     /// Reads a pointer: empty, or each key with a `/` before it, in which `~1` is a `/` and `~0` a `~`.
-    pub(crate) fn parse(text: &str) -> Option<Pointer> {
+    pub fn parse(text: &str) -> Option<Pointer> {
         let mut parts = text.split('/');
         if !parts.next()?.is_empty() {
             return None;
@@ -29,12 +29,12 @@ impl Pointer {
 
     /// Returns whether the value there is this one. Of a key that is there twice, the first counts.
     #[inline]
-    pub(super) fn leads_to(&self, message: &[u8], value: &JsonScalar) -> bool {
+    pub(crate) fn leads_to(&self, message: &[u8], value: &JsonScalar) -> bool {
         self.follow(message).is_some_and(|mut scan| is_value(&mut scan, value))
     }
 
     /// The value there as text: a string without its escapes, a number or a word as it is written.
-    pub(crate) fn value<'a>(&self, message: &'a [u8]) -> Option<Cow<'a, str>> {
+    pub fn value<'a>(&self, message: &'a [u8]) -> Option<Cow<'a, str>> {
         let mut scan = self.follow(message)?;
         if scan.peek()? != b'"' {
             let word = scan.word();
@@ -48,7 +48,8 @@ impl Pointer {
     }
 
     /// The value there as it is written: a whole object, too.
-    pub(crate) fn written<'a>(&self, message: &'a [u8]) -> Option<&'a [u8]> {
+    #[inline]
+    pub fn written<'a>(&self, message: &'a [u8]) -> Option<&'a [u8]> {
         self.follow(message)?.value()
     }
 

@@ -40,7 +40,7 @@ const DRAWS_EACH: u64 = 2;
 
 /// A function of a text, computed for each message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Function<T> {
+pub enum Function<T> {
     /// A code that can only be made with the key (RFC 2104), in hex.
     Hmac { digest: Digest, key: Secret, of: T },
     /// A digest in hex.
@@ -58,9 +58,12 @@ pub(crate) enum Function<T> {
 
 /// Digests of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Digest {
+pub enum Digest {
+    /// MD5 (RFC 1321).
     Md5,
+    /// SHA-1 (FIPS 180-4).
     Sha1,
+    /// SHA-256 (FIPS 180-4).
     Sha256,
 }
 

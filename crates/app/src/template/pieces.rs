@@ -50,7 +50,8 @@ impl KeyForm {
 
 /// A literal, or a hole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Piece {
+pub enum Piece {
+    /// A literal.
     Text(Vec<u8>),
     /// The stamp in its text form.
     Id,
@@ -58,42 +59,55 @@ pub(crate) enum Piece {
     IdBytes,
     /// A UUID that the stamp determines, by which an answer is known.
     IdUuid,
+    /// The intended time, in decimal.
     IntendedNs,
+    /// The wall clock, in decimal.
     UnixNs,
     /// The wall clock as eight bytes, big endian.
     UnixNsBytes,
+    /// The client's number in the run.
     Client,
-    /// The number of the client's room, of this kind.
+    /// The number of the client's room.
     Room {
+        /// The kind of rooms.
         kind: u16,
     },
+    /// The number of the message on its connection.
     Seq,
     /// A number of the protocol's own: of a push, of an acknowledgement.
     Number,
+    /// The padding, until [`Template::padded`] puts it in its place.
     Padding,
     /// The ending of messages in turn.
     Tail,
     /// A cell of the client's row, as it has to stand there.
     Cell {
+        /// The column's number, from 0.
         column: u16,
+        /// The quoting of its place.
         quoting: Quoting,
     },
     /// The client's token, which needs no quotes anywhere (RFC 7515 §7.1).
     Token,
     /// The second at which it is written plus `ahead_s`.
     Second {
+        /// Seconds that are added.
         ahead_s: i64,
     },
     /// The millisecond at which it is written, as JavaScript's `Date.now()`.
     Millisecond,
     /// A value that the client was given at its login, as it has to stand there.
     Kept {
+        /// The number of the value among all that are kept.
         value: u16,
+        /// The quoting of its place.
         quoting: Quoting,
     },
-    /// The client's cookies, except the ones named in `but`: as a field of a head, or behind others in one.
+    /// The client's cookies.
     Cookies {
+        /// Names of cookies that are left out.
         but: Vec<String>,
+        /// A field of their own, or behind others in one.
         place: CookiePlace,
     },
     /// A computed value.
@@ -119,7 +133,7 @@ impl Template {
     }
 
     /// Appends a hole.
-    pub(crate) fn hole(self, hole: Piece) -> Template {
+    pub fn hole(self, hole: Piece) -> Template {
         match hole {
             Piece::Text(text) => self.text(text),
             hole => {
@@ -136,7 +150,7 @@ impl Template {
     }
 
     /// The template as it stands within a JSON string. Ids and numbers have nothing to escape.
-    pub(crate) fn escaped(&self) -> Template {
+    pub fn escaped(&self) -> Template {
         self.requoted(Quoting::JSON, Quoting::escaped)
     }
 
@@ -195,7 +209,7 @@ impl Template {
     }
 
     /// Returns whether it has a value in it that a client was given at its login.
-    pub(crate) fn has_kept(&self) -> bool {
+    pub fn has_kept(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
             Piece::Kept { .. } => true,
             Piece::Function(function) => function.of().is_some_and(Template::has_kept),
@@ -228,7 +242,8 @@ impl Template {
     }
 
     /// The template's text, if it is the same for all clients at any time.
-    pub(crate) fn as_literal(&self) -> Option<&[u8]> {
+    #[inline]
+    pub fn as_literal(&self) -> Option<&[u8]> {
         match &self.pieces[..] {
             [] => Some(b""),
             [Piece::Text(text)] => Some(text),
@@ -237,7 +252,7 @@ impl Template {
     }
 
     /// The text between the braces, if it is an object: without blanks around it.
-    pub(crate) fn members(&self) -> Option<Template> {
+    pub fn members(&self) -> Option<Template> {
         let mut pieces = self.pieces.clone();
         match pieces.first_mut()? {
             Piece::Text(first) => {
@@ -254,12 +269,12 @@ impl Template {
     }
 
     /// Returns whether there is nothing in it.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
     /// A copy with the padding in its place.
-    pub(crate) fn padded(&self, bytes: usize) -> Template {
+    pub fn padded(&self, bytes: usize) -> Template {
         let padded = |all: Template, piece: &Piece| match piece {
             Piece::Padding => all.text(padding(bytes).collect::<Vec<u8>>()),
             Piece::Function(function) => {
@@ -271,7 +286,7 @@ impl Template {
     }
 
     /// The most bytes that the message has with so much padding, data and varied ends aside.
-    pub(crate) fn bytes_max(&self, padding: usize) -> usize {
+    pub fn bytes_max(&self, padding: usize) -> usize {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
             Piece::Padding => padding,
@@ -284,7 +299,7 @@ impl Template {
     }
 
     /// The most bytes that it has for any client of these rows, if there is a bound.
-    pub(crate) fn longest(&self, rows: &Table) -> Option<usize> {
+    pub fn longest(&self, rows: &Table) -> Option<usize> {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.len()),
             Piece::Client | Piece::Room { .. } => Some(CLIENT_DIGITS_MAX),
@@ -325,7 +340,7 @@ impl Template {
     }
 
     /// The template's beginning, up to its first hole.
-    pub(crate) fn start(&self) -> &[u8] {
+    pub fn start(&self) -> &[u8] {
         match self.pieces.first() {
             Some(Piece::Text(text)) => text,
             _ => b"",
@@ -333,7 +348,7 @@ impl Template {
     }
 
     /// The bytes of its literals.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let bytes = |piece: &Piece| if let Piece::Text(text) = piece { text.len() } else { 0 };
         self.pieces.iter().map(bytes).sum()
     }
@@ -354,7 +369,8 @@ impl Template {
     }
 
     /// Appends the text; `number` is what the protocol calls it by, if it is a message.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
+    #[inline]
+    pub fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
         for piece in &self.pieces {
             piece.write(out, filling, number);
         }
@@ -363,7 +379,8 @@ impl Template {
 
 impl Template {
     /// The template's text, with the holes filled.
-    pub(crate) fn filled(&self, filling: &Filling<'_>) -> Cow<'_, [u8]> {
+    #[inline]
+    pub fn filled(&self, filling: &Filling<'_>) -> Cow<'_, [u8]> {
         match self.as_literal() {
             Some(text) => text.into(),
             None => {
@@ -375,7 +392,7 @@ impl Template {
     }
 
     /// The filled template as text, which cells and literals are.
-    pub(crate) fn filled_text(&self, filling: &Filling<'_>) -> String {
+    pub fn filled_text(&self, filling: &Filling<'_>) -> String {
         String::from_utf8_lossy(&self.filled(filling)).into_owned()
     }
 }
@@ -432,39 +449,42 @@ impl Piece {
 }
 
 /// The filling of the holes of one message, or of a request.
-pub(crate) struct Filling<'a> {
-    pub(crate) mark: Mark<'a>,
+pub struct Filling<'a> {
+    /// The message's stamp and the wall clock that it shows.
+    pub mark: Mark<'a>,
     /// The number of the message on its connection, from 1; of a request, the number in its stamp.
-    pub(crate) seq: u32,
-    pub(crate) context: ClientContext<'a>,
+    pub seq: u32,
+    /// The client.
+    pub context: ClientContext<'a>,
     /// The bytes that end the message; of a request's head, its body.
-    pub(crate) tail: &'a [u8],
+    pub tail: &'a [u8],
 }
 
 impl<'a> Filling<'a> {
     /// The filling of texts that are no message of the app's.
-    pub(crate) fn of(context: ClientContext<'a>) -> Filling<'a> {
+    #[inline]
+    pub fn of(context: ClientContext<'a>) -> Filling<'a> {
         Filling { mark: Mark::NONE, seq: 0, context, tail: b"" }
     }
 }
 
 /// The client that says it, and when.
 #[derive(Clone, Copy)]
-pub(crate) struct ClientContext<'a> {
+pub struct ClientContext<'a> {
     /// The client's number in the run.
-    pub(crate) client: u32,
+    pub client: u32,
     /// When, on the sessions' clock.
-    pub(crate) now_ns: u64,
+    pub now_ns: u64,
     /// The people that it is one of.
-    pub(crate) people: &'a dyn PersonData,
+    pub people: &'a dyn PersonData,
     /// The values it was given at its login.
-    pub(crate) kept: &'a Kept,
+    pub kept: &'a Kept,
     /// The client's cookies, from its login unless its transport has set others since.
-    pub(crate) cookies: &'a Cookies,
+    pub cookies: &'a Cookies,
 }
 
 /// Data of people, for the holes that ask for it.
-pub(crate) trait PersonData {
+pub trait PersonData {
     /// The rows that clients take in turn.
     fn rows(&self) -> &Table;
 
@@ -480,20 +500,24 @@ pub(crate) trait PersonData {
 
 /// The marks of a measured message. Templates of others do not ask for it.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark<'a> {
-    pub(crate) stamp: &'a Stamp,
-    pub(crate) unix_ns: u64,
+pub struct Mark<'a> {
+    /// The identity of the message.
+    pub stamp: &'a Stamp,
+    /// The wall clock that it shows.
+    pub unix_ns: u64,
 }
 
 impl<'a> Mark<'a> {
     /// The mark that announces a client, if it is announced.
-    pub(crate) fn of(announced: Option<&'a Stamp>) -> Mark<'a> {
+    #[inline]
+    pub fn of(announced: Option<&'a Stamp>) -> Mark<'a> {
         announced.map_or(Mark::NONE, |stamp| Mark { stamp, ..Mark::NONE })
     }
 }
 
 impl Mark<'_> {
-    pub(crate) const NONE: Mark<'static> = Mark {
+    /// The mark of texts that are not measured.
+    pub const NONE: Mark<'static> = Mark {
         stamp: &Stamp { run: 0, worker: 0, client: 0, seq: 0, intended_ns: 0, lag: Lag::NONE },
         unix_ns: 0,
     };

@@ -1,16 +1,32 @@
-//! Conditions, compiled: what a message is looked through for.
+//! Conditions on messages, compiled: what a message is looked through for.
+
+use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
-use super::find::regex;
-use super::pointer::{POINTER_DEPTH_MAX, Pointer};
 use crate::app_file::{Condition, JsonScalar};
-use crate::carried::Opened;
+use crate::places::{POINTER_DEPTH_MAX, Pointer, regex};
+
+/// A message without its envelope.
+pub struct Opened<'a> {
+    /// The event's name; empty where there is none.
+    pub event: Cow<'a, [u8]>,
+    /// The message itself.
+    pub body: Cow<'a, [u8]>,
+}
+
+impl<'a> Opened<'a> {
+    /// Text without an envelope.
+    #[inline]
+    pub fn whole(text: &'a [u8]) -> Option<Opened<'a>> {
+        Some(Opened { event: b"".into(), body: text.into() })
+    }
+}
 
 /// A condition, compiled. The cheapest test comes first.
 #[derive(Debug)]
-pub(super) struct Matcher {
+pub struct Matcher {
     tests: Vec<Test>,
 }
 
@@ -24,7 +40,10 @@ enum Test {
 
 impl Matcher {
     /// The condition, ready for use.
-    pub(super) fn new(condition: &Condition) -> Result<Matcher, BadCondition> {
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(condition: &Condition) -> Result<Matcher, BadCondition> {
         let mut tests: Vec<Test> = condition.event.iter().cloned().map(Test::Event).collect();
         for (pointer, value) in &condition.json {
             let pointer = Pointer::parse(pointer).ok_or(BadCondition::Pointer)?;
@@ -46,22 +65,22 @@ impl Matcher {
 
     /// Returns whether the message is meant.
     #[inline]
-    pub(super) fn matches(&self, message: &Opened<'_>) -> bool {
+    pub fn matches(&self, message: &Opened<'_>) -> bool {
         self.tests.iter().all(|test| test.holds(message))
     }
 
     /// The first of its tests that does not hold; of those that all hold, the number.
-    pub(super) fn first_miss(&self, message: &Opened<'_>) -> usize {
+    pub fn first_miss(&self, message: &Opened<'_>) -> usize {
         self.tests.iter().take_while(|test| test.holds(message)).count()
     }
 
     /// Its tests, as the file has them.
-    pub(super) fn wants(&self) -> impl Iterator<Item = String> {
+    pub fn wants(&self) -> impl Iterator<Item = String> {
         self.tests.iter().map(Test::written)
     }
 
     /// How far the message is from being meant: of its tests, those that do not hold.
-    pub(super) fn distance(&self, message: &Opened<'_>) -> usize {
+    pub fn distance(&self, message: &Opened<'_>) -> usize {
         self.tests.iter().filter(|test| !test.holds(message)).count()
     }
 }

@@ -69,7 +69,7 @@ impl Algorithm {
 
 /// The error of a key that does not fit its algorithm, with what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadKey(pub(crate) &'static str);
+pub struct BadKey(pub &'static str);
 
 impl fmt::Display for BadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::acks::Acks;
-use crate::event::Kind;
+use crate::measured::{Acks, Kind};
 use crate::people::Mix;
 use crate::template::{KeyForm, Template};
 
@@ -80,18 +79,18 @@ pub enum Frames {
 
 impl AppFile {
     /// The share that each kind of broadcasts has of all.
-    pub(crate) fn mix(&self) -> Mix {
+    pub fn mix(&self) -> Mix {
         Mix::new(self.broadcasts.iter().map(|broadcast| broadcast.share))
     }
 
     /// The kinds of broadcasts whose sender gets an acknowledgement beside its own copy.
-    pub(crate) fn acks(&self) -> Acks {
+    pub fn acks(&self) -> Acks {
         Acks::of(self.broadcasts.iter().map(|broadcast| broadcast.ack.is_some() || broadcast.is_replied))
     }
 
     /// Returns whether something that a client says once it is usable has a value in it that it was given at
     /// its login.
-    pub(crate) fn says_kept(&self) -> bool {
+    pub fn says_kept(&self) -> bool {
         let measured = Kind::ALL.iter().flat_map(|&kind| self.measured(kind));
         let answers = self.answers.iter().map(|answer| &answer.send);
         let heartbeats = self.heartbeats.iter().map(|heartbeat| &heartbeat.send);
@@ -103,7 +102,7 @@ impl AppFile {
 
     /// Returns whether a newcomer to a room of this kind is announced to the other members: the join has an
     /// id.
-    pub(crate) fn announces(&self, kind: u16) -> bool {
+    pub fn announces(&self, kind: u16) -> bool {
         let Some(visited) = self.visited_rooms.iter().find(|visited| visited.kind == kind) else {
             return false;
         };
@@ -113,7 +112,7 @@ impl AppFile {
     }
 
     /// Places of the numbers of messages in answers.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
         let reply = self.echo.iter().filter_map(|echo| echo.reply.as_ref());
         let acks = self.broadcasts.iter().filter_map(|broadcast| broadcast.ack.as_ref());
         let keys: BTreeSet<&str> =
@@ -122,7 +121,7 @@ impl AppFile {
     }
 
     /// The messages that are measured: the echo, or each kind of broadcasts.
-    pub(crate) fn measured(&self, kind: Kind) -> Vec<&Say> {
+    pub fn measured(&self, kind: Kind) -> Vec<&Say> {
         match kind {
             Kind::Echo => self.echo.iter().map(|echo| &echo.send).collect(),
             Kind::Broadcast => self.broadcasts.iter().map(|broadcast| &broadcast.send).collect(),

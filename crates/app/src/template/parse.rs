@@ -114,7 +114,7 @@ impl Template {
     }
 
     /// Reads a path with its query, in which braces may have been percent-encoded on their way.
-    pub(crate) fn target(text: &str, names: &Names) -> Result<Template, BadTemplate> {
+    pub fn target(text: &str, names: &Names) -> Result<Template, BadTemplate> {
         let mut plain = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, name, after)) = encoded_placeholder(rest) {

@@ -15,13 +15,12 @@ mod parse;
 mod pieces;
 mod quoting;
 mod table;
-pub(crate) mod uuid;
+pub mod uuid;
 
-pub(crate) use compiled::CompiledTemplate;
-pub(crate) use kept::{Kept, Values};
+pub use compiled::CompiledTemplate;
+pub use kept::{Kept, Values};
 pub use names::Names;
 pub use parse::{BadTemplate, Purpose, placeholders};
-pub(crate) use pieces::{ClientContext, Filling, Mark, PersonData, Piece};
-pub use pieces::{KeyForm, Template};
+pub use pieces::{ClientContext, Filling, KeyForm, Mark, PersonData, Piece, Template};
 pub use quoting::Quoting;
 pub use table::Table;

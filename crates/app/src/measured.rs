@@ -1,6 +1,20 @@
-//! Broadcasts that are acknowledged to their senders.
+//! Kinds of measured messages, and the broadcasts that are acknowledged to their senders.
 
 use crate::people::Mix;
+
+/// Kinds of measured messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A message for the server to send back.
+    Echo,
+    /// A message for the server to send to everyone.
+    Broadcast,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 2] = [Kind::Echo, Kind::Broadcast];
+}
 
 /// The kinds of broadcasts whose sender gets an acknowledgement beside its own copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
