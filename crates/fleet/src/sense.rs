@@ -4,10 +4,9 @@
 //! clients than the agent's processes may have, a worker twice. What is left may ask for much, but the agent
 //! stays what it is, and free for the next.
 
+use app::people::RoleAssignment;
 use engine::Command;
-use load::{
-    ClientSpec, Connecting, Flap, Load, LoginServer, Plan, Publishing, RoleAssignment, Rooms, Segment, Storm,
-};
+use load::{ClientSpec, Connecting, Flap, Load, LoginServer, Plan, Publishing, Rooms, Segment, Storm};
 use net::clock;
 
 use crate::intro::WORKERS_MAX;

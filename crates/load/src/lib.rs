@@ -26,10 +26,7 @@ pub use flap::{Cut, Cuts, Flap};
 pub use pacer::Pacer;
 pub use plan::{Connecting, Draining, Load, Plan, StepOrder, Storm, Until, Workload};
 pub use publishing::Publishing;
-pub use rooms::{
-    Census, LocalMember, LocalRoomKind, LocalRooms, Mix, RoleAssignment, RoleKind, RoomKind, Rooms, SayKind,
-    Visit, VisitStep,
-};
+pub use rooms::{Census, LocalMember, LocalRoomKind, LocalRooms, RoomKind, Rooms, SayKind, Visit, VisitStep};
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;

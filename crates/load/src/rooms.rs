@@ -14,7 +14,6 @@ mod local_kind;
 mod unequal;
 mod visit;
 
-pub use app::people::{Mix, RoleAssignment, RoleKind};
 pub use census::Census;
 pub use hearing::{RoomKind, Rooms, SayKind};
 pub use local::LocalRooms;

@@ -27,9 +27,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use app::app_file::AppFile;
-use app::people::People;
+use app::people::{People, RoleKind};
 use app::template::Quoting;
-use load::{Plan, RoleKind, RoomKind, Rooms, SayKind, Workload};
+use load::{Plan, RoomKind, Rooms, SayKind, Workload};
 use net::files;
 use results::Scenario;
 use toml::Spanned;

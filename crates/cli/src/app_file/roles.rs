@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use load::{RoleAssignment, RoleKind};
+use app::people::{RoleAssignment, RoleKind};
 use results::units;
 use toml::Spanned;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use app::people::Mix;
-use load::{RoleKind, RoomKind, SayKind};
+use app::people::{Mix, RoleKind};
+use load::{RoomKind, SayKind};
 use results::units;
 use toml::Spanned;
 

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use app::people::{Mix, RoleAssignment};
 use engine::{SentBroadcast, Settled};
-use load::{Census, Mix, RoleAssignment, Rooms, SayKind};
+use load::{Census, Rooms, SayKind};
 
 /// A broadcast, by the worker that sent it and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

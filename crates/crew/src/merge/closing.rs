@@ -5,8 +5,9 @@
 
 use std::collections::HashSet;
 
+use app::people::RoleKind;
 use engine::RoleDelta;
-use load::{RoleKind, Workload};
+use load::Workload;
 use results::{RoleFigures, SayFigures};
 use stats::{Counts, Histogram};
 

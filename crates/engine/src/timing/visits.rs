@@ -9,7 +9,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use load::{RoleAssignment, Rooms, Segment, Visit, VisitStep};
+use app::people::RoleAssignment;
+use load::{Rooms, Segment, Visit, VisitStep};
 use wire::Direction;
 
 /// How soon a visitor that waits for an answer to its own message checks again whether it can leave.
