@@ -9,7 +9,8 @@ use std::ops::Range;
 use codec::json::extend_decimal;
 use codec::stamp;
 
-use super::pieces::{Filling, Mark, Piece, Template};
+use super::filling::{Filling, Mark};
+use super::pieces::{Piece, Template};
 use crate::series::Spot;
 
 /// Digits of the wall clock, and the times at which it has that many.

@@ -7,6 +7,7 @@
 
 mod compiled;
 mod fields;
+mod filling;
 mod functions;
 mod kept;
 mod md5;
@@ -18,9 +19,10 @@ mod table;
 pub mod uuid;
 
 pub use compiled::CompiledTemplate;
+pub use filling::{ClientContext, Filling, Mark, PersonData};
 pub use kept::{Kept, Values};
 pub use names::Names;
 pub use parse::{BadTemplate, Purpose, placeholders};
-pub use pieces::{ClientContext, Filling, KeyForm, Mark, PersonData, Piece, Template};
+pub use pieces::{KeyForm, Piece, Template};
 pub use quoting::Quoting;
 pub use table::Table;

@@ -1,5 +1,8 @@
+use codec::Stamp;
+use codec::http::cookies::Cookies;
+
 use super::*;
-use crate::template::CompiledTemplate;
+use crate::template::{ClientContext, CompiledTemplate, Kept, PersonData};
 
 impl PersonData for Table {
     fn rows(&self) -> &Table {
