@@ -88,9 +88,9 @@ impl AppFile {
         Acks::of(self.broadcasts.iter().map(|broadcast| broadcast.ack.is_some() || broadcast.is_replied))
     }
 
-    /// Returns whether something that a client says once it is usable has a value in it that it was given at
-    /// its login.
-    pub fn says_kept(&self) -> bool {
+    /// Returns whether something that a client says, or compares with, once it is usable has a value in it
+    /// that it was given at its login or in a message.
+    pub fn needs_kept(&self) -> bool {
         let measured = Kind::ALL.iter().flat_map(|&kind| self.measured(kind));
         let answers = self.answers.iter().map(|answer| &answer.send);
         let heartbeats = self.heartbeats.iter().map(|heartbeat| &heartbeat.send);
@@ -98,6 +98,27 @@ impl AppFile {
         measured.chain(answers).chain(heartbeats).any(|say| say.body.has_kept())
             || visited.into_iter().any(|join| join.name.has_kept() || join.params.has_kept())
             || self.visited_rooms.iter().any(VisitedRoom::says_kept)
+            || self.conditions().any(Condition::has_kept)
+    }
+
+    /// Returns whether a condition, also of the opening, has a value in it that a client was given.
+    pub fn compares_kept(&self) -> bool {
+        self.conditions().chain(self.open.iter().filter_map(OpenStep::expected)).any(Condition::has_kept)
+    }
+
+    /// Conditions on what comes in once a client is usable.
+    fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        let replies = self.echo.iter().filter_map(|echo| echo.reply.as_ref());
+        let of_broadcasts = self.broadcasts.iter().flat_map(|said| [&said.copy, &said.own, &said.ack]);
+        let visits = self.visited_rooms.iter().flat_map(|room| room.join.iter().chain(&room.leave));
+        replies
+            .chain(of_broadcasts.flatten())
+            .chain(visits.filter_map(OpenStep::expected))
+            .chain(self.errors.iter().map(|refusal| &refusal.when))
+            .chain(self.answers.iter().map(|answer| &answer.when))
+            .chain(self.notes.iter().map(|note| &note.when))
+            .chain(self.pushes.iter().map(|push| &push.when))
+            .chain(&self.ignore)
     }
 
     /// Returns whether a newcomer to a room of this kind is announced to the other members: the join has an
@@ -239,6 +260,14 @@ impl OpenStep {
             OpenStep::Expect(_) | OpenStep::Wait(_) | OpenStep::Keep(_) => None,
         }
     }
+
+    /// The condition of this step, if it waits for a message.
+    fn expected(&self) -> Option<&Condition> {
+        match self {
+            OpenStep::Expect(condition) => Some(condition),
+            OpenStep::Send(_) | OpenStep::Ask(_) | OpenStep::Wait(_) | OpenStep::Keep(_) => None,
+        }
+    }
 }
 
 /// A message and its answer.
@@ -374,9 +403,9 @@ pub struct Heartbeat {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
     /// It came under this event's name.
-    pub event: Option<String>,
+    pub event: Option<ConditionText>,
     /// It contains this.
-    pub contains: Option<String>,
+    pub contains: Option<ConditionText>,
     /// This expression (of the `regex` crate) matches somewhere in it.
     pub regex: Option<String>,
     /// It is JSON, and has these values at these pointers (RFC 6901).
@@ -385,6 +414,33 @@ pub struct Condition {
     pub key: Option<Key>,
     /// The file and the line, as `app.toml:3`.
     pub place: Option<String>,
+}
+
+impl Condition {
+    /// Returns whether a value that the client was given stands in it.
+    fn has_kept(&self) -> bool {
+        let values = self.json.iter().filter_map(|(_, value)| match value {
+            JsonScalar::Text(text) => Some(text),
+            JsonScalar::Bare(_) => None,
+        });
+        let mut texts = self.event.iter().chain(&self.contains).chain(values);
+        texts.any(|text| text.of_client.as_ref().is_some_and(Template::has_kept))
+    }
+}
+
+/// A text that a condition looks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConditionText {
+    /// The text as the file has it.
+    pub written: String,
+    /// Each client's own text, where the file's has placeholders; `None`: it is the same for all.
+    pub of_client: Option<Template>,
+}
+
+impl From<&str> for ConditionText {
+    fn from(text: &str) -> ConditionText {
+        ConditionText { written: text.to_owned(), of_client: None }
+    }
 }
 
 /// The place of its message's number in a JSON answer.
@@ -399,8 +455,8 @@ pub struct Key {
 /// A value in JSON that can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JsonScalar {
-    /// A string, without quotes or escapes.
-    Text(String),
+    /// A string, without quotes or escapes. Where each client has its own, a number may also be it.
+    Text(ConditionText),
     /// A number, `true` or `false`, as it is written.
     Bare(String),
 }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 use regex::bytes::Regex;
 
-use crate::app_file::{Condition, JsonScalar};
+use crate::app_file::{Condition, ConditionText, JsonScalar};
 use crate::places::{POINTER_DEPTH_MAX, Pointer, regex};
+use crate::template::{ClientContext, Filling, Template};
 
 /// A message without its envelope.
 pub struct Opened<'a> {
@@ -24,6 +25,15 @@ impl<'a> Opened<'a> {
     }
 }
 
+/// A message without its envelope, and the client that received it.
+#[derive(Clone, Copy)]
+pub struct Received<'a> {
+    /// The message.
+    pub opened: &'a Opened<'a>,
+    /// The client.
+    pub client: &'a ClientContext<'a>,
+}
+
 /// A condition, compiled. The cheapest test comes first.
 #[derive(Debug)]
 pub struct Matcher {
@@ -36,6 +46,28 @@ enum Test {
     Contains(Box<Finder<'static>>),
     Json(Pointer, JsonScalar),
     Regex(Regex),
+    /// A comparison with a text of each client's own.
+    OfClient(Box<ClientTest>),
+}
+
+/// A test of a condition with placeholders.
+#[derive(Debug)]
+struct ClientTest {
+    place: Place,
+    /// The text as the file has it.
+    written: String,
+    template: Template,
+}
+
+/// The part of a message that a client's own text is compared with.
+#[derive(Debug)]
+enum Place {
+    /// The event's name.
+    Event,
+    /// Any part.
+    Anywhere,
+    /// The JSON value there.
+    Json(Pointer),
 }
 
 impl Matcher {
@@ -44,13 +76,17 @@ impl Matcher {
     /// # Errors
     /// What is wrong with it.
     pub fn new(condition: &Condition) -> Result<Matcher, BadCondition> {
-        let mut tests: Vec<Test> = condition.event.iter().cloned().map(Test::Event).collect();
+        let of_event = |text: &ConditionText| {
+            Test::of_client(text, Place::Event).unwrap_or_else(|| Test::Event(text.written.clone()))
+        };
+        let mut tests: Vec<Test> = condition.event.iter().map(of_event).collect();
         for (pointer, value) in &condition.json {
             let pointer = Pointer::parse(pointer).ok_or(BadCondition::Pointer)?;
-            tests.push(Test::Json(pointer, value.clone()));
+            tests.push(Test::of_json(pointer, value));
         }
         if let Some(words) = &condition.contains {
-            tests.push(Test::Contains(Box::new(Finder::new(words).into_owned())));
+            let of_all = || Test::Contains(Box::new(Finder::new(&words.written).into_owned()));
+            tests.push(Test::of_client(words, Place::Anywhere).unwrap_or_else(of_all));
         }
         if let Some(text) = &condition.regex {
             tests.push(Test::Regex(regex(text).map_err(BadCondition::Regex)?));
@@ -65,12 +101,12 @@ impl Matcher {
 
     /// Returns whether the message is meant.
     #[inline]
-    pub fn matches(&self, message: &Opened<'_>) -> bool {
+    pub fn matches(&self, message: Received<'_>) -> bool {
         self.tests.iter().all(|test| test.holds(message))
     }
 
     /// The first of its tests that does not hold; of those that all hold, the number.
-    pub fn first_miss(&self, message: &Opened<'_>) -> usize {
+    pub fn first_miss(&self, message: Received<'_>) -> usize {
         self.tests.iter().take_while(|test| test.holds(message)).count()
     }
 
@@ -80,31 +116,73 @@ impl Matcher {
     }
 
     /// How far the message is from being meant: of its tests, those that do not hold.
-    pub fn distance(&self, message: &Opened<'_>) -> usize {
+    pub fn distance(&self, message: Received<'_>) -> usize {
         self.tests.iter().filter(|test| !test.holds(message)).count()
     }
 }
 
 impl Test {
+    /// The comparison of the value there.
+    fn of_json(pointer: Pointer, value: &JsonScalar) -> Test {
+        let of_client = match value {
+            JsonScalar::Text(text) => Test::of_client(text, Place::Json(pointer.clone())),
+            JsonScalar::Bare(_) => None,
+        };
+        of_client.unwrap_or_else(|| Test::Json(pointer, value.clone()))
+    }
+
+    /// The comparison with a client's own text; `None`: it is the same for all.
+    fn of_client(text: &ConditionText, place: Place) -> Option<Test> {
+        let template = text.of_client.clone()?;
+        Some(Test::OfClient(Box::new(ClientTest { place, written: text.written.clone(), template })))
+    }
+
     /// The test as the file has it.
     fn written(&self) -> String {
         match self {
             Test::Event(name) => format!("event = {name:?}"),
             Test::Contains(words) => format!("contains = {:?}", String::from_utf8_lossy(words.needle())),
-            Test::Json(pointer, JsonScalar::Text(text)) => format!("\"{pointer}\" = {text:?}"),
+            Test::Json(pointer, JsonScalar::Text(text)) => format!("\"{pointer}\" = {:?}", text.written),
             Test::Json(pointer, JsonScalar::Bare(bare)) => format!("\"{pointer}\" = {bare}"),
             Test::Regex(regex) => format!("regex = '{regex}'"),
+            Test::OfClient(test) => match &test.place {
+                Place::Event => format!("event = {:?}", test.written),
+                Place::Anywhere => format!("contains = {:?}", test.written),
+                Place::Json(pointer) => format!("\"{pointer}\" = {:?}", test.written),
+            },
         }
     }
 
     #[inline]
-    fn holds(&self, message: &Opened<'_>) -> bool {
-        let body = &message.body;
+    fn holds(&self, message: Received<'_>) -> bool {
+        let Opened { event, body } = message.opened;
         match self {
-            Test::Event(name) => *message.event == *name.as_bytes(),
+            Test::Event(name) => **event == *name.as_bytes(),
             Test::Contains(words) => words.find(body).is_some(),
             Test::Json(pointer, value) => pointer.leads_to(body, value),
             Test::Regex(regex) => regex.is_match(body),
+            Test::OfClient(test) => test.holds(message),
+        }
+    }
+}
+
+impl ClientTest {
+    // Apart: a condition without placeholders does not pay for the writing.
+    #[inline(never)]
+    fn holds(&self, Received { opened, client }: Received<'_>) -> bool {
+        // A value that is still to come is no empty text, which would be found everywhere.
+        if !self.template.is_known(&client.kept.values) {
+            return false;
+        }
+        let own = || self.template.filled(&Filling::of(*client));
+        match &self.place {
+            Place::Event => *opened.event == *own(),
+            Place::Anywhere => memmem::find(&opened.body, &own()).is_some(),
+            // Servers write the numbers of users and rooms as numbers and as strings, and a file has no
+            // number with a placeholder in it.
+            Place::Json(pointer) => {
+                pointer.value(&opened.body).is_some_and(|value| *value.as_bytes() == *own())
+            }
         }
     }
 }
@@ -146,10 +224,29 @@ pub fn check(condition: &Condition) -> Result<(), BadCondition> {
 
 #[cfg(test)]
 mod tests {
+    use codec::http::cookies::Cookies;
+
     use super::*;
+    use crate::template::{Kept, Names, Purpose, Quoting, Table};
+
+    /// Calls `of` with a message to this client, of which there are two by name, and its values.
+    fn received<T>(client: u32, kept: &Kept, opened: &Opened<'_>, of: impl Fn(Received<'_>) -> T) -> T {
+        let mut rows = Table::new(1);
+        assert!(rows.push(["ann"].into_iter()) && rows.push(["bob"].into_iter()));
+        let client = &ClientContext { client, now_ns: 0, people: &rows, kept, cookies: &Cookies::NONE };
+        of(Received { opened, client })
+    }
 
     fn opened<'a>(event: &'a str, body: &'a [u8]) -> Opened<'a> {
         Opened { event: event.as_bytes().into(), body: body.into() }
+    }
+
+    fn of_client(text: &str) -> ConditionText {
+        let mut names = Names::default();
+        names.set("person.name", Template::of_column(0));
+        names.set("sid", Template::of_kept(0));
+        let template = Template::parse(text, Purpose::Condition, &names, Quoting::Plain).unwrap();
+        ConditionText { written: text.into(), of_client: Some(template) }
     }
 
     #[test]
@@ -162,28 +259,77 @@ mod tests {
             ..Condition::default()
         };
         let matcher = Matcher::new(&condition).unwrap();
-        assert!(matcher.matches(&opened("speak", br#"{"type":"say","n":5,"room":"lobby"}"#)));
-        assert!(!matcher.matches(&opened("speak", br#"{"type":"say","n":5,"room":"bar"}"#)));
-        assert!(!matcher.matches(&opened("speak", br#"{"type":"say","n":"5","room":"lobby"}"#)));
-        assert!(!matcher.matches(&opened("speak", br#"{"type":"said","n":5,"room":"lobby"}"#)));
-        assert!(!matcher.matches(&opened("speak", b"\xff\xfe")));
-        assert!(!matcher.matches(&opened("spoke", br#"{"type":"say","n":5,"room":"lobby"}"#)));
+        let matches = |event: &str, body: &[u8]| {
+            received(0, Kept::NOTHING, &opened(event, body), |message| matcher.matches(message))
+        };
+        assert!(matches("speak", br#"{"type":"say","n":5,"room":"lobby"}"#));
+        assert!(!matches("speak", br#"{"type":"say","n":5,"room":"bar"}"#));
+        assert!(!matches("speak", br#"{"type":"say","n":"5","room":"lobby"}"#));
+        assert!(!matches("speak", br#"{"type":"said","n":5,"room":"lobby"}"#));
+        assert!(!matches("speak", b"\xff\xfe"));
+        assert!(!matches("spoke", br#"{"type":"say","n":5,"room":"lobby"}"#));
+    }
+
+    #[test]
+    fn each_client_has_texts_of_its_own() {
+        let condition = Condition {
+            event: Some(of_client("to-{person.name}")),
+            contains: Some(of_client("<{person.name}>")),
+            json: vec![("/to".into(), JsonScalar::Text(of_client("{client}")))],
+            ..Condition::default()
+        };
+        let matcher = Matcher::new(&condition).unwrap();
+        for (event, body, expected) in [
+            ("to-ann", r#"{"to":0,"t":"<ann>"}"#, [true, false]),
+            ("to-bob", r#"{"to":"1","t":"<bob>"}"#, [false, true]),
+            ("to-bob", r#"{"to":1,"t":"<ann>"}"#, [false; 2]),
+            ("to-bob", r#"{"to":0,"t":"<bob>"}"#, [false; 2]),
+            ("to-ann", r#"{"to":1,"t":"<bob>"}"#, [false; 2]),
+            ("to-bob", r#"{"to":[1],"t":"<bob>"}"#, [false; 2]),
+        ] {
+            let message = opened(event, body.as_bytes());
+            let matches = |client| received(client, Kept::NOTHING, &message, |it| matcher.matches(it));
+            assert_eq!([0, 1].map(matches), expected, "{event} {body}");
+        }
+    }
+
+    #[test]
+    fn a_value_not_kept_yet_fits_nothing() {
+        let condition = Condition { contains: Some(of_client("{sid}")), ..Condition::default() };
+        let matcher = Matcher::new(&condition).unwrap();
+        let message = opened("", b"for s1");
+        let mut kept = Kept::default();
+        assert!(!received(0, &kept, &message, |it| matcher.matches(it)));
+        kept.values.set(0, "s1");
+        assert!(received(0, &kept, &message, |it| matcher.matches(it)));
+        kept.values.set(0, "s2");
+        assert!(!received(0, &kept, &message, |it| matcher.matches(it)));
     }
 
     #[test]
     fn misses_are_as_written() {
         let condition = Condition {
+            event: Some(of_client("to-{person.name}")),
             contains: Some("lobby".into()),
             json: vec![
                 ("/type".into(), JsonScalar::Text("say".into())),
                 ("/a~1b/n".into(), JsonScalar::Bare("5".into())),
+                ("/to".into(), JsonScalar::Text(of_client("{client}"))),
             ],
             ..Condition::default()
         };
         let matcher = Matcher::new(&condition).unwrap();
         let wants: Vec<String> = matcher.wants().collect();
-        assert_eq!(wants, [r#""/type" = "say""#, r#""/a~1b/n" = 5"#, r#"contains = "lobby""#]);
-        assert_eq!(matcher.first_miss(&opened("", br#"{"type":"say","a/b":{"n":6}}"#)), 1);
+        let expected = [
+            r#"event = "to-{person.name}""#,
+            r#""/type" = "say""#,
+            r#""/a~1b/n" = 5"#,
+            r#""/to" = "{client}""#,
+            r#"contains = "lobby""#,
+        ];
+        assert_eq!(wants, expected);
+        let message = opened("to-ann", br#"{"type":"say","a/b":{"n":6}}"#);
+        assert_eq!(received(0, Kept::NOTHING, &message, |it| matcher.first_miss(it)), 2);
     }
 
     #[test]

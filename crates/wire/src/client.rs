@@ -217,7 +217,7 @@ impl Client {
         }
         if let State::Requesting(protocol) = &mut self.state {
             let (script, pending, kept) = split(&cfg.app, &mut self.place);
-            let handler = &mut UnitHandler::new(AppHandler { cfg, script, on });
+            let handler = &mut UnitHandler::new(AppHandler { cfg, client: io.client(), kept, script, on });
             let link_context = over_http(cfg, pending, kept, now_ns, io);
             let result = protocol.handle_input(&cfg.parts, link_context, stream, bytes, handler);
             return self.conclude(result, cfg, now_ns, io, on);
@@ -276,7 +276,8 @@ impl Client {
             State::Asking(question) => question.handle_eof(io),
             State::Requesting(protocol) => {
                 let (script, pending, kept) = split(&cfg.app, &mut self.place);
-                let handler = &mut UnitHandler::new(AppHandler { cfg, script, on });
+                let handler =
+                    &mut UnitHandler::new(AppHandler { cfg, client: io.client(), kept, script, on });
                 let link_context = over_http(cfg, pending, kept, now_ns, io);
                 let result = protocol.handle_eof(&cfg.parts, link_context, stream, handler);
                 self.conclude(result, cfg, now_ns, io, on)

@@ -35,7 +35,7 @@ pub struct Config {
     pub(crate) app: App,
     /// The requests with which each client logs in, if any.
     pub(crate) login: Option<Steps>,
-    /// True if values of the login are still to be sent once they are usable.
+    /// True if values of the login are still to be sent, or compared with, once they are usable.
     pub(crate) keeps_login: bool,
     /// The measured messages.
     templates: MessageTemplates,
@@ -79,8 +79,8 @@ impl Config {
         parts.handle_templates(&templates.all().collect::<Vec<_>>());
         let written = options.of_dialect.app.as_deref();
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
-        let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
-        let keeps_login = says_kept || HttpClientState::new(&parts).is_some();
+        let needs_kept = written.is_some_and(AppFile::needs_kept) || parts.names_kept();
+        let keeps_login = needs_kept || HttpClientState::new(&parts).is_some();
         let series = templates.series(&app, facts);
         let (common, mix) = (Common::new(options)?, app.mix());
         let config = Config { common, parts, app, login, keeps_login, templates, series, mix };

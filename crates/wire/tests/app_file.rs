@@ -21,7 +21,7 @@ fn say(text: &str, purpose: Purpose) -> Say {
 }
 
 pub(crate) fn is_type(value: &str) -> Condition {
-    let json = vec![("/type".to_owned(), JsonScalar::Text(value.to_owned()))];
+    let json = vec![("/type".to_owned(), JsonScalar::Text(value.into()))];
     Condition { json, ..Condition::default() }
 }
 
@@ -80,7 +80,12 @@ pub(crate) fn config_of(dialect: AppFile) -> Config {
 
 /// Client number 3 with its request answered, at time 0.
 pub(crate) fn opened(cfg: &Config) -> (Client, Fake) {
-    let (mut client, mut io) = (Client::new(), Fake::of(3));
+    opened_as(3, cfg)
+}
+
+/// The same with another number.
+pub(crate) fn opened_as(number: u32, cfg: &Config) -> (Client, Fake) {
+    let (mut client, mut io) = (Client::new(), Fake::of(number));
     client.handle_open(cfg, 0, 0, &mut io);
     let answer = answer_to(&std::mem::take(&mut io.out));
     client.handle_input(cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();

@@ -6,7 +6,9 @@ use app::people::Mix;
 use app::template::{Purpose, Quoting, Template};
 use wire::{BadOption, Config, Event, Lacking, Rejection, Role};
 
-use crate::app_file::{WELCOME, chat, config_of, events_of, is_type, opened, options_of, people, text_of};
+use crate::app_file::{
+    WELCOME, chat, config_of, events_of, is_type, opened, opened_as, options_of, people, text_of,
+};
 use crate::common::*;
 
 /// Values kept of a message, under these numbers.
@@ -123,5 +125,59 @@ fn only_the_kinds_of_a_frame_keep() {
         });
         let acks = events.iter().filter(|event| matches!(event, Event::Message { role: Role::Ack, .. }));
         assert_eq!(refused.map_or(Ok(acks.count()), Err), expected, "{ack}");
+    }
+}
+
+/// The value at this pointer is each client's own.
+fn is_own(pointer: &str, placeholder: &str) -> Condition {
+    let mut names = people().names;
+    names.set("socket", Template::of_kept(0));
+    let template = Template::parse(placeholder, Purpose::Condition, &names, Quoting::Plain).unwrap();
+    let text = ConditionText { written: placeholder.into(), of_client: Some(template) };
+    Condition { json: vec![(pointer.to_owned(), JsonScalar::Text(text))], ..Condition::default() }
+}
+
+#[test]
+fn only_the_own_answer_counts() {
+    let mut reply = is_type("answer");
+    reply.json.extend(is_own("/to", "{data.user}").json);
+    let echo = chat().echo.map(|echo| Exchange { reply: Some(reply), ..echo });
+    let cfg = config_of(AppFile { open: vec![], echo, broadcasts: vec![], ..chat() });
+    let answer = |to: &str| format!(r#"{{"type":"answer","to":"{to}","id":"{}"}}"#, text_of(1));
+    for (number, own, other) in [(2, "ann", "bob"), (3, "bob", "ann")] {
+        let (mut client, mut io) = opened_as(number, &cfg);
+        let events = events_of(&mut client, &cfg, 0, &mut io, &[&answer(own)]);
+        assert!(matches!(events[..], [Event::Message { role: Role::Echo, .. }]), "{own}: {events:?}");
+        let events = events_of(&mut client, &cfg, 0, &mut io, &[&answer(other)]);
+        let [Event::Unmatched { near: Some(near), .. }] = events[..] else { panic!("{own}: {events:?}") };
+        assert!(cfg.misses()[usize::from(near)].ends_with(r#""/to" = "{data.user}""#), "as it is written");
+    }
+}
+
+/// Nothing that these clients say has the value in it.
+#[test]
+fn conditions_have_values_kept_before() {
+    let cfg = config_of(AppFile {
+        frames: Frames::Records("\u{1e}".into()),
+        open: vec![
+            OpenStep::Expect(is_type("welcome")),
+            OpenStep::Keep(keep(&[(0, "socket", "json:/id")])),
+            OpenStep::Expect(is_own("/joined", "{socket}")),
+        ],
+        ignore: vec![is_own("/session", "{socket}")],
+        ..chat()
+    });
+    let welcome = r#"{"type":"welcome","id":"s1"}"#;
+    let (joined, own, other) = (r#"{"joined":"s1"}"#, r#"{"session":"s1"}"#, r#"{"session":"s2"}"#);
+    let all = [welcome, joined, own].join("\u{1e}");
+    // In frames of their own, or all in one.
+    for before in [&[welcome, joined, own][..], &[all.as_str()][..]] {
+        let (mut client, mut io) = opened(&cfg);
+        let strange = events_of(&mut client, &cfg, 0, &mut io, &[r#"{"session":""}"#, own]);
+        assert!(matches!(strange[..], [Event::Foreign { .. }, Event::Foreign { .. }]), "{strange:?}");
+        assert_eq!(events_of(&mut client, &cfg, 0, &mut io, before), [Event::Usable], "{before:?}");
+        assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[own]), []);
+        let strange = events_of(&mut client, &cfg, 0, &mut io, &[other]);
+        assert!(matches!(strange[..], [Event::Foreign { .. }]), "{strange:?}");
     }
 }

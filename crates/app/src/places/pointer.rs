@@ -104,7 +104,7 @@ fn enter(scan: &mut Scan<'_>, key: &str) -> Option<()> {
 
 fn is_value(scan: &mut Scan<'_>, value: &JsonScalar) -> bool {
     match value {
-        JsonScalar::Text(text) => scan.string().is_some_and(|raw| is_string(raw, text)),
+        JsonScalar::Text(text) => scan.string().is_some_and(|raw| is_string(raw, &text.written)),
         JsonScalar::Bare(word) => scan.peek().is_some() && scan.word() == word.as_bytes(),
     }
 }

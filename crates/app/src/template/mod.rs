@@ -10,6 +10,7 @@ mod fields;
 mod filling;
 mod functions;
 mod kept;
+mod known;
 mod md5;
 mod names;
 mod parse;

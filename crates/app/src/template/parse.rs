@@ -21,12 +21,18 @@ pub enum Purpose {
     Joining,
     /// Any other message.
     Other,
+    /// A text that incoming messages are compared with, which depends on the client alone.
+    Condition,
     /// For requests and tokens' claims, before there are messages.
     Opening,
 }
 
 /// Messages, and not what comes before them.
 const SAID: &[Purpose] = &[Purpose::Measured, Purpose::Numbered, Purpose::Joining, Purpose::Other];
+
+/// The same, and what they are compared with.
+const SAID_OR_HEARD: &[Purpose] =
+    &[Purpose::Measured, Purpose::Numbered, Purpose::Joining, Purpose::Other, Purpose::Condition];
 
 /// The placeholders that stand for themselves, and the purposes that have them.
 const NAMES: [(&str, Piece, &[Purpose]); 7] = [
@@ -35,7 +41,7 @@ const NAMES: [(&str, Piece, &[Purpose]); 7] = [
     ("intended_ns", Piece::IntendedNs, &[Purpose::Measured, Purpose::Numbered]),
     ("unix_ns", Piece::UnixNs, &[Purpose::Measured, Purpose::Numbered]),
     ("padding", Piece::Padding, &[Purpose::Measured, Purpose::Numbered]),
-    ("client", Piece::Client, SAID),
+    ("client", Piece::Client, SAID_OR_HEARD),
     ("seq", Piece::Seq, SAID),
 ];
 
@@ -155,6 +161,14 @@ enum Read {
     Within(Range<usize>, Fault),
 }
 
+impl Read {
+    /// A placeholder that stands for this, if it may for this purpose.
+    fn of(meaning: Option<Template>, purpose: Purpose) -> Read {
+        let is_fit = |meaning: &Template| purpose != Purpose::Condition || meaning.is_of_client();
+        meaning.filter(is_fit).map_or(Read::Unknown, Read::Meaning)
+    }
+}
+
 /// Reasons why a placeholder cannot be read.
 #[derive(Clone, Copy)]
 enum Fault {
@@ -194,7 +208,7 @@ fn read_message(
     read(text, quoting, |name, start| {
         let is_own = name == NOW_MS || NAMES.iter().any(|(known, ..)| *known == name);
         if is_own || !is_call(name) {
-            return meaning(name, purpose, names).map_or(Read::Unknown, Read::Meaning);
+            return Read::of(meaning(name, purpose, names), purpose);
         }
         let Some(call) = Call::read(name) else { return Read::Unknown };
         let of = call.of().unwrap_or_default();
@@ -206,7 +220,9 @@ fn read_message(
         let at = end - of.len();
         match read_message(of, purpose, names, Quoting::Plain, depth + 1) {
             Ok(of) => match call.function(of) {
-                Some(function) => Read::Meaning(Template::default().hole(Piece::Function(function.into()))),
+                Some(function) => {
+                    Read::of(Some(Template::default().hole(Piece::Function(function.into()))), purpose)
+                }
                 None => Read::Bytes(call.bytes().unwrap_or_default()),
             },
             Err((bad, fault)) => Read::Within(at + bad.start..at + bad.end, fault),
@@ -314,8 +330,12 @@ fn meaning(name: &str, purpose: Purpose, names: &Names) -> Option<Template> {
 fn known(purpose: Purpose, names: &Names) -> Vec<String> {
     let built_in = NAMES.iter().filter(|(_, _, of)| of.contains(&purpose)).map(|(name, ..)| *name);
     let (of_data, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with("data."));
-    let names = built_in.chain(of_data).chain(others).map(|name| format!("{{{name}}}"));
-    names.chain(FORMS.map(str::to_owned)).collect()
+    let written = built_in.chain(of_data).chain(others).map(|name| format!("{{{name}}}"));
+    // Not by `parse`: the error of a name that cannot be read would ask for the known ones in turn.
+    let is_fit = |form: &String| {
+        purpose != Purpose::Condition || read_message(form, purpose, names, Quoting::Plain, 0).is_ok()
+    };
+    written.chain(FORMS.map(str::to_owned)).filter(is_fit).collect()
 }
 
 #[cfg(test)]

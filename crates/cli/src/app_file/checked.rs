@@ -226,7 +226,10 @@ impl Checked<'_> {
             None => of_room.say(event, body, Purpose::Measured)?,
         };
         keeps::check_answered(self.source, keep, [ack, own])?;
-        let ack = self.answer(ack)?;
+        // Receivers have logged in, also where what they receive is published.
+        let names = rooms::names_in(self.names, room);
+        let to_room = Checked { names: &names, ..*self };
+        let ack = to_room.answer(ack)?;
         self.check_numbered(&send, body, ack.as_ref())?;
         Ok(Broadcast {
             keep: keeper.of_message(self.source, keep)?,
@@ -234,8 +237,8 @@ impl Checked<'_> {
             share: kind.share,
             target,
             send,
-            copy: self.optional(copy)?,
-            own: self.optional(own)?,
+            copy: to_room.optional(copy)?,
+            own: to_room.optional(own)?,
             ack,
             is_replied: self.replied(replied)?,
         })

@@ -1,12 +1,13 @@
-//! How messages are recognised: conditions, which are the same for all clients.
+//! How messages are recognised: conditions, whose texts may differ between clients.
 
-use app::app_file::{Condition, JsonScalar, Key};
+use app::app_file::{Condition, ConditionText, JsonScalar, Key};
 use app::template::{KeyForm, Names, Purpose, Quoting, Template};
 use toml::{Spanned, Value};
 
 use super::file::When;
 use super::source::{Source, is_json};
 use crate::exit::Failure;
+use crate::people;
 
 /// Reads a condition. That of an answer may have the number of its message as one of its values.
 pub(super) fn read(
@@ -16,15 +17,16 @@ pub(super) fn read(
     is_of_answer: bool,
 ) -> Result<Condition, Failure> {
     let When { event, contains, regex, json } = when.get_ref();
+    let text = |text: &String| of_client(source, names, text, when);
     let mut condition = Condition {
-        event: event.clone(),
-        contains: contains.clone(),
+        event: event.as_ref().map(text).transpose()?,
+        contains: contains.as_ref().map(text).transpose()?,
         regex: regex.clone(),
         place: source.place(when.span()),
         ..Condition::default()
     };
-    for text in event.iter().chain(contains) {
-        check_text(source, names, text, when)?;
+    if let Some(regex) = regex {
+        check_regex(source, names, regex, when)?;
     }
     for (pointer, value) in json {
         match value.get_ref() {
@@ -33,8 +35,8 @@ pub(super) fn read(
                 match form.filter(|_| is_of_answer && condition.key.is_none()) {
                     Some(form) => condition.key = Some(Key { at: pointer.clone(), form }),
                     None => {
-                        check_text(source, names, text, value)?;
-                        condition.json.push((pointer.clone(), JsonScalar::Text(text.clone())));
+                        let text = of_client(source, names, text, value)?;
+                        condition.json.push((pointer.clone(), JsonScalar::Text(text)));
                     }
                 }
             }
@@ -57,18 +59,33 @@ fn bare(source: &Source<'_>, value: &Value, at: &Spanned<Value>) -> Result<JsonS
     }))
 }
 
-/// A placeholder would be taken at its word, and nothing would ever fit.
-fn check_text<T>(source: &Source<'_>, names: &Names, text: &str, at: &Spanned<T>) -> Result<(), Failure> {
-    let parsed = Template::parse(text, Purpose::Other, names, Quoting::Plain);
-    let has_placeholder = parsed.is_ok_and(|template| template.sample() != text.as_bytes());
-    if !has_placeholder && !text.contains("{id}") && !text.contains(KeyForm::Uuid.placeholder()) {
-        return Ok(());
+/// A text that messages are compared with: each client's own, if it has placeholders.
+fn of_client<T>(
+    source: &Source<'_>,
+    names: &Names,
+    text: &str,
+    at: &Spanned<T>,
+) -> Result<ConditionText, Failure> {
+    let template = people::template(text, Purpose::Condition, names, Quoting::Plain).map_err(|problem| {
+        let problem = format!(
+            "{problem}; a condition has what is known of the client before the message comes: {} and {} stand in the `json` of \
+             `reply` and `ack` alone, ids are found by themselves, and braces that are text stand in `regex`",
+            KeyForm::Seq.placeholder(),
+            KeyForm::Uuid.placeholder(),
+        );
+        source.error(at.span(), problem)
+    })?;
+    // A text without placeholders is looked for as it is, which costs less than a template.
+    let of_client = (template != Template::literal(text)).then_some(template);
+    Ok(ConditionText { written: text.to_owned(), of_client })
+}
+
+/// Refuses placeholders in an expression, where they would be taken for its own braces.
+fn check_regex(source: &Source<'_>, names: &Names, regex: &str, at: &Spanned<When>) -> Result<(), Failure> {
+    let parsed = Template::parse(regex, Purpose::Condition, names, Quoting::Plain);
+    if parsed.is_ok_and(|template| template != Template::literal(regex)) {
+        let problem = "an expression is compiled once for all clients: expected what differs between them in `contains` or `json`";
+        return Err(source.error(at.span(), problem));
     }
-    let problem = format!(
-        "{text:?} has a placeholder, and a condition is the same for all clients: expected what they have in common, as by \
-         `regex`; {} and {} stand in the `json` of `reply` and `ack` alone, and ids are found by themselves",
-        KeyForm::Seq.placeholder(),
-        KeyForm::Uuid.placeholder(),
-    );
-    Err(source.error(at.span(), problem))
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Accepted and refused values to keep, to compute and to look for.
 
-use app::app_file::{AppFile, Keep, Key, Note, OpenStep, Resumed};
-use app::template::KeyForm;
+use app::app_file::{AppFile, ConditionText, JsonScalar, Keep, Key, Note, OpenStep, Resumed};
+use app::template::{KeyForm, Template};
 
 use super::*;
 
@@ -76,7 +76,7 @@ join = { event = 'in', send = '"x"', replied = false, keep = { a = 'json:/a' } }
 }
 
 #[test]
-fn conditions_have_no_placeholder_but_the_number() {
+fn conditions_have_no_unknown_placeholders() {
     let file = "[echo]\nsend = '{\"id\":{seq},\"text\":\"{id}\"}'\n";
     let reply = |json: &str| format!("{file}reply = {{ json = {json} }}\n");
     let condition =
@@ -93,15 +93,57 @@ fn conditions_have_no_placeholder_but_the_number() {
     assert_mistake_at("[echo]\nsend = '[{seq}]'\n", "2:8");
     for (text, place) in [
         (reply(r#"{ "/id" = "{seq}", "/n" = "{seq}" }"#), "3:44"),
-        (reply(r#"{ "/room" = "room:{client}" }"#), "3:30"),
+        (reply(r#"{ "/text" = "{now:ms}" }"#), "3:30"),
+        (reply(r#"{ "/text" = "{sha1:{seq}}" }"#), "3:30"),
+        (reply(r#"{ "/text" = "{other}" }"#), "3:30"),
         (reply(r#"{ "/text" = "{id}" }"#), "3:30"),
         (reply(r#"{ "/text" = "is {id:uuid}" }"#), "3:30"),
         (format!("{file}[[ignore]]\nwhen = {{ json = {{ \"/n\" = \"{{seq}}\" }} }}\n"), "4:26"),
-        (format!("{file}[[ignore]]\nwhen = {{ contains = \"room:{{client}}\" }}\n"), "4:8"),
+        (format!("{file}[[ignore]]\nwhen = {{ contains = \"{{random:1..6}}\" }}\n"), "4:8"),
+        (format!("{file}[[ignore]]\nwhen = {{ event = \"{{uuid}}\" }}\n"), "4:8"),
+        (format!("{file}[[ignore]]\nwhen = {{ regex = \"room:{{client}}\" }}\n"), "4:8"),
     ] {
         assert_mistake_at(&text, place);
     }
-    assert!(parsed(&reply(r#"{ "/text" = "{other}" }"#)).is_ok(), "other braces are text");
+    assert!(parsed(&reply(r#"{ "/text" = "{Other} {}" }"#)).is_ok(), "other braces are text");
+}
+
+#[test]
+fn conditions_may_differ_between_clients() {
+    let file = r#"
+open = [
+  { expect = { contains = "hello" }, keep = { socket = "json:/id" } },
+  { expect = { json = { "/to" = "{socket}", "/from" = "server" } } },
+]
+[room.hall]
+size = 2
+[room.team]
+size = 3
+[say.line]
+room = "team"
+body = '{"id":"{id}"}'
+copy = { json = { "/room" = "{room}" } }
+[[ignore]]
+when = { event = "to-{client}", contains = "{room.hall}" }
+"#;
+    let app = parsed(file).unwrap();
+    let own =
+        |text: &str, template: Template| ConditionText { written: text.into(), of_client: Some(template) };
+    let [_, _, OpenStep::Expect(of_step)] = &app.open[..] else { panic!("{:?}", app.open) };
+    let values = [
+        ("/from".to_owned(), JsonScalar::Text("server".into())),
+        ("/to".to_owned(), JsonScalar::Text(own("{socket}", Template::of_kept(0)))),
+    ];
+    assert_eq!(of_step.json, values);
+    let copy = app.broadcasts[0].copy.as_ref().unwrap();
+    let of_team = JsonScalar::Text(own("{room}", Template::of_room(1)));
+    assert_eq!(copy.json, [("/room".to_owned(), of_team)]);
+    let event = own("to-{client}", Template::literal("to-").then(&Template::of_client()));
+    assert_eq!(app.ignore[0].event, Some(event));
+    assert_eq!(app.ignore[0].contains, Some(own("{room.hall}", Template::of_room(0))));
+    // With rooms of two kinds, which one is meant must be said where no message says it.
+    assert_mistake_at(&file.replace("{room.hall}", "{room}"), "15:8");
+    assert_mistake_at(&file.replace("{socket}", "{sokcet}"), "4:33");
 }
 
 #[test]

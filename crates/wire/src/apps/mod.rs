@@ -8,7 +8,7 @@ pub(crate) mod bench;
 pub(crate) mod file;
 
 use app::people::Mix;
-use app::template::Kept;
+use app::template::{ClientContext, Kept};
 use app::{Acks, Kind};
 use bench::Bench;
 use codec::Stamp;
@@ -129,12 +129,13 @@ impl App {
         }
     }
 
-    /// Tells what a message that came in is: nothing, if it does not matter. `script` is there where the app
-    /// has one.
+    /// Tells what a message that came in to `client` is: nothing, if it does not matter. `script` is there
+    /// where the app has one.
     #[inline(always)]
     pub(crate) fn judge(
         &self,
         arrival: &Arrival<'_>,
+        client: ClientContext<'_>,
         script: Option<&mut file::Script>,
         on: &mut impl FnMut(Event),
     ) {
@@ -144,7 +145,7 @@ impl App {
                     on(event);
                 }
             }
-            (App::File(app), Some(script)) => app.judge(arrival, script, on),
+            (App::File(app), Some(script)) => app.judge(arrival, &client, script, on),
             (App::File(_), None) => {}
         }
     }

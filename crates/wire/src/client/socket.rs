@@ -78,6 +78,9 @@ pub(super) fn split<'a>(
 /// Understands what the protocol tells as the app does.
 pub(super) struct AppHandler<'a, F> {
     pub(super) cfg: &'a Config,
+    /// The client's number in the run.
+    pub(super) client: u32,
+    pub(super) kept: &'a Kept,
     pub(super) script: Option<&'a mut Script>,
     pub(super) on: &'a mut F,
 }
@@ -87,7 +90,9 @@ impl<F: FnMut(Event)> ProtocolHandler for AppHandler<'_, F> {
     fn handle(&mut self, event: ProtocolEvent<'_>) {
         match event {
             ProtocolEvent::Arrival(arrival) => {
-                self.cfg.app.judge(&arrival, self.script.as_deref_mut(), self.on);
+                // At no time: what messages are compared with does not depend on it.
+                let client = self.cfg.common.identities.context(self.client, 0, self.kept);
+                self.cfg.app.judge(&arrival, client, self.script.as_deref_mut(), self.on);
             }
             ProtocolEvent::Event(event) => (self.on)(event),
             ProtocolEvent::Ready => match &mut self.script {
@@ -124,14 +129,14 @@ impl<F: FnMut(Event)> ProtocolHandler for UnitHandler<'_, F> {
             self.meant = SeriesOutcome::default();
         }
         let meant = &mut self.meant;
-        let AppHandler { cfg, script, on } = &mut self.handler;
+        let AppHandler { cfg, client, kept, script, on } = &mut self.handler;
         let on = &mut |event| {
             if meant.handle(event) {
                 on(Event::SameFrame);
             }
             on(event);
         };
-        AppHandler { cfg, script: script.as_deref_mut(), on }.handle(event);
+        AppHandler { cfg, client: *client, kept, script: script.as_deref_mut(), on }.handle(event);
     }
 }
 
@@ -148,7 +153,7 @@ impl Session {
     ) {
         let SessionContext { cfg, now_ns, .. } = *context;
         let (script, pending, kept) = split(&cfg.app, context.place);
-        let handler = &mut AppHandler { cfg, script, on };
+        let handler = &mut AppHandler { cfg, client: io.client(), kept, script, on };
         let link_context = LinkContext {
             pending,
             identities: &cfg.common.identities,
@@ -210,7 +215,7 @@ impl Session {
                         }
                         on(event);
                     };
-                    let handler = &mut AppHandler { cfg, script, on };
+                    let handler = &mut AppHandler { cfg, client: io.client(), kept, script, on };
                     let link_context =
                         LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
                     protocol.handle_message(&cfg.parts, link_context, &message, handler)

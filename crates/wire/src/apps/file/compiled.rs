@@ -9,7 +9,7 @@ use app::app_file::{
     AppFile, Broadcast, Condition, Exchange, Frames, Heartbeat, Note, OPEN_STEPS_MAX, OpenStep, Reaction,
     Refusal, Resume, Resumed, Say, VALUES_MAX,
 };
-use app::conditions::{BadCondition, Matcher, Opened};
+use app::conditions::{BadCondition, Matcher, Received};
 use app::people::Mix;
 use app::places::Pointer;
 use app::template::Values;
@@ -54,6 +54,8 @@ pub(crate) struct CompiledApp {
     notes: Vec<(Matcher, Keeps)>,
     /// Places of the numbers of messages in answers.
     keys: Vec<Pointer>,
+    /// True if a condition has a value in it that a client was given.
+    compares_kept: bool,
 }
 
 /// Roles that a message with an id may have.
@@ -117,16 +119,16 @@ impl Roles {
 
     /// The first condition that the message fits.
     #[inline]
-    fn told(&self, opened: &Opened<'_>) -> Option<&Told> {
-        self.told.iter().find(|told| told.matcher.matches(opened))
+    fn told(&self, received: Received<'_>) -> Option<&Told> {
+        self.told.iter().find(|told| told.matcher.matches(received))
     }
 
     /// The test of the nearest condition that a message which fits none fails, by number among the app's
     /// [misses](CompiledApp::misses); `None`: there is no condition.
-    fn nearest(&self, opened: &Opened<'_>) -> Option<u16> {
+    fn nearest(&self, received: Received<'_>) -> Option<u16> {
         // From behind: of two that are equally near, the wider one is meant.
-        let nearest = self.told.iter().rev().min_by_key(|told| told.matcher.distance(opened));
-        nearest.map(|told| told.misses_from + told.matcher.first_miss(opened) as u16)
+        let nearest = self.told.iter().rev().min_by_key(|told| told.matcher.distance(received));
+        nearest.map(|told| told.misses_from + told.matcher.first_miss(received) as u16)
     }
 }
 
@@ -199,6 +201,7 @@ impl CompiledApp {
             ignore: written.ignore.iter().map(matcher).collect::<Result<_, BadOption>>()?,
             resume: written.resume.as_ref().map(|resume| resumed(resume, said)).transpose()?,
             keys: written.keys().filter_map(Pointer::parse).collect(),
+            compares_kept: written.compares_kept(),
             notes: written.notes.iter().map(note).collect::<Result<_, BadOption>>()?,
             written,
         })

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use app::Kind;
-use app::template::{Values, uuid};
+use app::template::{Kept, Values, uuid};
 use codec::Stamp;
 
 use crate::event::Direction;
@@ -180,6 +180,16 @@ impl Script {
     /// A message has a value that is kept.
     pub(super) fn handle_kept(&mut self, number: u16, value: &str) {
         self.extras.get_or_insert_default().kept.push((number, value.into()));
+    }
+
+    /// The client's values with those that are yet to be [taken](Script::take_kept); `None`: all are.
+    pub(super) fn kept_since(&self, before: &Kept) -> Option<Kept> {
+        let extras = self.extras.as_ref().filter(|extras| !extras.kept.is_empty())?;
+        let mut values = before.values.clone();
+        for (number, value) in &extras.kept {
+            values.set(*number, value);
+        }
+        Some(Kept { values, ..Kept::default() })
     }
 
     /// The values kept since they were last taken. Most clients need nothing besides, and have nothing

@@ -1,6 +1,6 @@
 //! Steps of clients of a user's app, to get in or out.
 
-use app::conditions::{Matcher, Opened};
+use app::conditions::{Matcher, Received};
 
 use super::keeps::Keeps;
 use super::script::Script;
@@ -28,11 +28,11 @@ pub(super) fn take(
     steps: &[Step],
     at: u16,
     arrival: &Arrival<'_>,
-    opened: &Opened<'_>,
+    received: Received<'_>,
     script: &mut Script,
 ) -> Result<u16, Rejection> {
     let is_awaited = match steps.get(usize::from(at)) {
-        Some(Step::Expect(expected)) => expected.matches(opened),
+        Some(Step::Expect(expected)) => expected.matches(received),
         Some(Step::Reply) => is_reply(arrival),
         _ => false,
     };
@@ -41,7 +41,7 @@ pub(super) fn take(
     }
     // Here, since the message is gone when that step would have its turn.
     let Some(Step::Keep(keeps)) = steps.get(usize::from(at) + 1) else { return Ok(1) };
-    keeps.keep(opened, script)?;
+    keeps.keep(received.opened, script)?;
     Ok(2)
 }
 

@@ -2,7 +2,7 @@
 //! wait for.
 
 use app::app_file::{OpenStep, VisitedRoom};
-use app::conditions::Opened;
+use app::conditions::Received;
 
 use super::script::Script;
 use super::steps::{self, Step};
@@ -58,10 +58,10 @@ impl VisitedRooms {
         &self,
         script: &mut Script,
         arrival: &Arrival<'_>,
-        opened: &Opened<'_>,
+        received: Received<'_>,
     ) -> Result<bool, Rejection> {
         let Some((visited, way, at)) = script.passage() else { return Ok(false) };
-        let taken = steps::take(self.steps(visited, way), at, arrival, opened, script)?;
+        let taken = steps::take(self.steps(visited, way), at, arrival, received, script)?;
         if taken > 0 {
             script.advance(taken);
         }

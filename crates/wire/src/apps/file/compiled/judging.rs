@@ -22,8 +22,8 @@ use std::collections::HashSet;
 
 use app::Kind;
 use app::app_file::AppFile;
-use app::conditions::Opened;
-use app::template::Values;
+use app::conditions::{Opened, Received};
+use app::template::{ClientContext, Values};
 use codec::{Found, Stamp, stamp};
 
 use super::{CompiledApp, Told};
@@ -51,10 +51,17 @@ enum PayloadKind {
 struct Payload<'a, 'b> {
     arrival: &'b Arrival<'a>,
     opened: Opened<'a>,
+    client: &'b ClientContext<'b>,
     /// The role of its messages by their kind, where there are several messages.
     told: Vec<Option<Role>>,
     besides: Option<PayloadKind>,
     is_noted: bool,
+}
+
+impl Payload<'_, '_> {
+    fn received(&self) -> Received<'_> {
+        Received { opened: &self.opened, client: self.client }
+    }
 }
 
 impl CompiledApp {
@@ -62,7 +69,23 @@ impl CompiledApp {
     /// has waited for.
     // Never inlined: the benchmark's app, which is judged in the same place, would pay for it.
     #[inline(never)]
-    pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: &mut Script, on: &mut impl FnMut(Event)) {
+    pub(crate) fn judge(
+        &self,
+        arrival: &Arrival<'_>,
+        client: &ClientContext<'_>,
+        script: &mut Script,
+        on: &mut impl FnMut(Event),
+    ) {
+        // What messages before it in its portion had to keep is not among the client's values yet.
+        let newer = if self.compares_kept { script.kept_since(client.kept) } else { None };
+        let with_newer;
+        let client = match &newer {
+            None => client,
+            Some(kept) => {
+                with_newer = ClientContext { kept, ..*client };
+                &with_newer
+            }
+        };
         let bytes = arrival.bytes;
         let found = arrival.found.unwrap_or_else(|| stamp::find(arrival.text));
         let mut answered = None;
@@ -80,11 +103,12 @@ impl CompiledApp {
             return on(Event::Corrupt { stamp: None, bytes });
         }
         let Some(opened) = (arrival.open)(arrival.text) else { return on(Event::Foreign { bytes }) };
-        if let Some((told, stamp)) = self.answered(&opened, script) {
+        if let Some((told, stamp)) = self.answered(Received { opened: &opened, client }, script) {
             let message = Event::Message { role: told.role, stamp, bytes };
             return on(told.keeps.keep(&opened, script).map_or_else(Event::Rejected, |()| message));
         }
-        let mut payload = Payload { arrival, opened, told: Vec::new(), besides: None, is_noted: false };
+        let mut payload =
+            Payload { arrival, opened, client, told: Vec::new(), besides: None, is_noted: false };
         let event = match found {
             Found::At { offset, .. } if stamp::has_others(arrival.text, offset) => {
                 return self.judge_several(&mut payload, answered, script, on);
@@ -106,17 +130,17 @@ impl CompiledApp {
     /// The message that an answer has the number of, where the app's answers have numbers, and the condition
     /// that it fits. An error of JSON-RPC has the number of its call as well, and is no answer.
     #[inline]
-    fn answered(&self, opened: &Opened<'_>, script: &mut Script) -> Option<(&Told, Stamp)> {
-        if self.keys.is_empty() || self.refusals.iter().any(|(matcher, _)| matcher.matches(opened)) {
+    fn answered(&self, received: Received<'_>, script: &mut Script) -> Option<(&Told, Stamp)> {
+        if self.keys.is_empty() || self.refusals.iter().any(|(matcher, _)| matcher.matches(received)) {
             return None;
         }
         self.keys.iter().find_map(|key| {
             let told_of = |stamp: &Stamp| {
                 let keyed = &self.roles[self.kind_of(*stamp)].keyed;
-                keyed.iter().find(|told| told.matcher.matches(opened))
+                keyed.iter().find(|told| told.matcher.matches(received))
             };
             // A call of the server's own may have the number of one of ours, and is no answer to it.
-            let value = key.value(&opened.body)?;
+            let value = key.value(&received.opened.body)?;
             let stamp = script.take_numbered(&value, |stamp| told_of(stamp).is_some())?;
             Some((told_of(&stamp)?, stamp))
         })
@@ -135,7 +159,8 @@ impl CompiledApp {
         let mut seen: HashSet<Stamp> = answered.into_iter().collect();
         let stamps: Vec<Stamp> =
             stamp::all(payload.arrival.text).filter(|&stamp| seen.insert(stamp)).collect();
-        let told: Vec<Option<&Told>> = self.roles.iter().map(|roles| roles.told(&payload.opened)).collect();
+        let told: Vec<Option<&Told>> =
+            self.roles.iter().map(|roles| roles.told(payload.received())).collect();
         for (kind, told) in told.iter().enumerate() {
             let Some(told) = told else { continue };
             // A condition may fit messages of other kinds as well, which have nothing that this one's keeps.
@@ -169,7 +194,7 @@ impl CompiledApp {
         let told = match payload.told.get(kind) {
             _ if announced.is_some() => None,
             Some(&told) => told,
-            None => match self.roles[kind].told(&payload.opened) {
+            None => match self.roles[kind].told(payload.received()) {
                 Some(told) => match told.keeps.keep(&payload.opened, script) {
                     Ok(()) => Some(told.role),
                     Err(lacking) => return Some(Event::Rejected(lacking)),
@@ -201,7 +226,7 @@ impl CompiledApp {
                     _ => match self.roles[kind].other {
                         Some(role) => role,
                         None => {
-                            let near = self.roles[kind].nearest(&payload.opened);
+                            let near = self.roles[kind].nearest(payload.received());
                             let (run, sent_ns) = (stamp.run, stamp.sent_ns());
                             return Some(Event::Unmatched { run, sent_ns, near });
                         }
@@ -232,8 +257,9 @@ impl CompiledApp {
 
     /// The kind of a payload beside its messages. An event is told once.
     fn besides(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> PayloadKind {
-        let besides =
-            payload.besides.unwrap_or_else(|| self.judge_besides(payload.arrival, &payload.opened, script));
+        let besides = payload
+            .besides
+            .unwrap_or_else(|| self.judge_besides(payload.arrival, payload.received(), script));
         payload.besides = Some(match besides {
             PayloadKind::Event(Event::Pushed(_)) => PayloadKind::Taken(Rule::Push),
             PayloadKind::Event(_) => PayloadKind::Nothing,
@@ -243,30 +269,36 @@ impl CompiledApp {
     }
 
     /// Judges a message that is not measured: refused, to be answered, waited for or ignored.
-    fn judge_besides(&self, arrival: &Arrival<'_>, opened: &Opened<'_>, script: &mut Script) -> PayloadKind {
+    fn judge_besides(
+        &self,
+        arrival: &Arrival<'_>,
+        received: Received<'_>,
+        script: &mut Script,
+    ) -> PayloadKind {
+        let opened = received.opened;
         let refused = |rejection| PayloadKind::Event(Event::Rejected(rejection));
-        if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(opened)) {
+        if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(received)) {
             return refused(rejection);
         }
-        for (_, keeps) in self.notes.iter().filter(|(m, _)| m.matches(opened)) {
+        for (_, keeps) in self.notes.iter().filter(|(m, _)| m.matches(received)) {
             if let Err(lacking) = keeps.keep(opened, script) {
                 return refused(lacking);
             }
         }
-        if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(opened)) {
+        if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(received)) {
             script.handle_question(answer);
             return PayloadKind::Taken(Rule::Answer);
         }
-        match self.is_awaited(arrival, opened, script) {
+        match self.is_awaited(arrival, received, script) {
             Ok(true) => return PayloadKind::Awaited,
             Ok(false) => {}
             Err(lacking) => return refused(lacking),
         }
-        let pushed = self.pushes.iter().enumerate().find(|(_, push)| push.when.matches(opened));
+        let pushed = self.pushes.iter().enumerate().find(|(_, push)| push.when.matches(received));
         if let Some((kind, push)) = pushed {
             return PayloadKind::Event(push.told(kind, opened));
         }
-        if self.ignore.iter().any(|m| m.matches(opened)) {
+        if self.ignore.iter().any(|m| m.matches(received)) {
             return PayloadKind::Taken(Rule::Ignore);
         }
         PayloadKind::Unknown
@@ -280,12 +312,12 @@ impl CompiledApp {
     fn is_awaited(
         &self,
         arrival: &Arrival<'_>,
-        opened: &Opened<'_>,
+        received: Received<'_>,
         script: &mut Script,
     ) -> Result<bool, Rejection> {
-        let taken = steps::take(&self.open, script.step, arrival, opened, script)?;
+        let taken = steps::take(&self.open, script.step, arrival, received, script)?;
         script.step += taken;
-        Ok(taken > 0 || self.visited_rooms.opens(script, arrival, opened)?)
+        Ok(taken > 0 || self.visited_rooms.opens(script, arrival, received)?)
     }
 
     /// Keeps how far the client has come, if a payload tells that: once for each. Returns false if it does not
