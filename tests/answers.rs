@@ -78,3 +78,31 @@ fn answers_are_known_by_uuid_alone() {
         assert!(app.counted("said") >= sent_in_all, "and those of the warm-up and the checks: {outcome}");
     }
 }
+
+/// A server that tells everybody each answer and each note, with whom it is for. Every fourth answer does not
+/// reach its own caller.
+#[test]
+fn answers_of_others_are_not_taken() {
+    let file = r#"
+open = [{ expect = { json = { "/type" = "hello" } }, keep = { sid = "json:/session" } }]
+[people]
+columns = { login = "user-{person.id}" }
+[echo]
+send = '{"id":{seq},"user":"{person.login}"}'
+reply = { json = { "/id" = "{seq}", "/session" = "{sid}" } }
+[push.note]
+when = { json = { "/to" = "{person.login}" } }
+[[ignore]]
+when = { regex = '"(note|answer)"' }
+"#;
+    let Some(app) = start("addressed", file) else { return };
+    let flags = "--clients 20 --rate 50 --duration 1s --drain-timeout 3s --no-preflight";
+    let outcome = app.run("echo", "/", flags);
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    let [sent, received, pushed] = ["sent", "received", "pushed"].map(|name| sum_of(&results, name));
+    let [said, answered] = ["said", "answered"].map(|name| app.counted(name));
+    assert!(answered < said && said >= 20, "{said} said, {answered} answered: {outcome}");
+    assert_eq!((sent, received, pushed), (said, answered, said), "{outcome}");
+    assert_eq!(errors_of(&results, "unrecognised") + errors_of(&results, "unmatched"), 0, "{outcome}");
+}

@@ -1,6 +1,7 @@
 // Servers that collect what is new and send it as one frame, or relay it without an answer: `node server.js MODE PORT`. GET /
-// tells how many messages were said, how many copies were sent, how many of them in a history, how many were signed for, how many said
-// something else than the others, and how many connections came with a cookie; GET /page/ is the page of an app.
+// tells how many messages were said, how many of those answered, how many copies were sent, how many of them in a history, how many
+// were signed for, how many said something else than the others, and how many connections came with a cookie; GET /page/ is the page
+// of an app.
 import crypto from 'node:crypto'
 import http from 'node:http'
 import process from 'node:process'
@@ -10,7 +11,7 @@ import { page } from '../page.mjs'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 const END = '\x1e'
-const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0, returned: 0, typedInChat: 0, typedInNews: 0 }
+const counts = { said: 0, answered: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0, returned: 0, typedInChat: 0, typedInNews: 0 }
 const server = http.createServer(({ method, url }, reply) => {
   if (method === 'GET' && !url.startsWith('/page/')) reply.end(JSON.stringify(counts))
 })
@@ -317,6 +318,24 @@ const modes = {
       counts.replayed += isRefused ? 1 : 0
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...(isRefused ? { error: { code: -32000 } } : { result: null }) }))
     }))
+  },
+  // Everybody gets all answers, each with the number of its call and the session of its caller, and a note to the caller before it. Every
+  // fourth call has no answer at its own caller.
+  addressed: () => {
+    const sockets = new WebSocketServer({ server })
+    sockets.on('connection', (socket) => {
+      const session = `s${++counts.connections}`
+      socket.send(JSON.stringify({ type: 'hello', session }))
+      socket.on('message', (data) => {
+        const { id, user } = JSON.parse(data)
+        const isWithheld = ++counts.said % 4 === 0
+        counts.answered += !isWithheld
+        for (const other of sockets.clients) {
+          other.send(JSON.stringify({ type: 'note', to: user }))
+          if (other !== socket || !isWithheld) other.send(JSON.stringify({ type: 'answer', id, session }))
+        }
+      })
+    })
   },
   // Everybody gets everything, but for the eighth.
   deaf: () => {
