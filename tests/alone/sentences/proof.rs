@@ -284,7 +284,7 @@ impl Proof {
         let junit = print(&["--junit"]);
         let all = junit.lines().nth(1).unwrap_or_default();
         let fails = ["failures", "errors"].iter().any(|what| !all.contains(&format!(" {what}=\"0\" ")));
-        let agrees = fails == (outcome.code == Some(3)) || matches!(outcome.code, Some(1 | 4 | 130));
+        let agrees = fails == (outcome.code == Some(3)) || matches!(outcome.code, Some(1 | 4 | 6 | 130));
         self.claim("JUnit does not agree with the exit code", agrees, all);
 
         // Other caveats are of this machine, and not of the situation.

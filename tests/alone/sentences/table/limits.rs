@@ -66,9 +66,8 @@ fn generators() -> Vec<Situation> {
         )
         .at(Place::TenPorts)
         .how_much(&["at least {number} clients, {any}", "{number} clients, {any}"])
-        .trust(&["ended by what the generator ran out of, not by the server"])
+        .trust(&["ended by the generator's lack of ports, files or memory, not by the server"])
         .by(&["generator"])
-        .exits(3)
         .never(&["WHY       server:"]),
         situation("few open files", HONEST, "echo {ws} --clients 200 --processes 1 -d 1s")
             .at(Place::Files(100))
@@ -105,7 +104,7 @@ fn generators() -> Vec<Situation> {
         .at(Place::Memory(100))
         .how_much(&["unclear: the generator: out of{any}"])
         .by(&["generator"])
-        .exits(1),
+        .exits(6),
     ]
 }
 
