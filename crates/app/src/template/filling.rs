@@ -27,7 +27,7 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// The client that says it, and when.
+/// A client, and the time at which it says something; 0 where it only receives.
 #[derive(Clone, Copy)]
 pub struct ClientContext<'a> {
     /// The client's number in the run.
@@ -36,7 +36,7 @@ pub struct ClientContext<'a> {
     pub now_ns: u64,
     /// The people that it is one of.
     pub people: &'a dyn PersonData,
-    /// The values it was given at its login.
+    /// The values it was given at its login or in messages.
     pub kept: &'a Kept,
     /// The client's cookies, from its login unless its transport has set others since.
     pub cookies: &'a Cookies,
