@@ -177,9 +177,14 @@ impl ClientTest {
             return false;
         }
         let own = || self.template.filled(&Filling::of(*client));
+        // Nor is an empty cell, which is also the name of each message without an event.
+        let fits = |fits: &dyn Fn(&[u8]) -> bool| {
+            let own = own();
+            !own.is_empty() && fits(&own)
+        };
         match &self.place {
-            Place::Event => *opened.event == *own(),
-            Place::Anywhere => memmem::find(&opened.body, &own()).is_some(),
+            Place::Event => fits(&|own| *opened.event == *own),
+            Place::Anywhere => fits(&|own| memmem::find(&opened.body, own).is_some()),
             // Servers write the numbers of users and rooms as numbers and as strings, and a file has no
             // number with a placeholder in it.
             Place::Json(pointer) => {
@@ -231,10 +236,11 @@ mod tests {
     use super::*;
     use crate::template::{Kept, Names, Purpose, Quoting, Table};
 
-    /// Calls `of` with a message to this client, of which there are two by name, and its values.
+    /// Calls `of` with a message to this client, of which there are two by name and one without, and its
+    /// values.
     fn received<T>(client: u32, kept: &Kept, opened: &Opened<'_>, of: impl Fn(Received<'_>) -> T) -> T {
         let mut rows = Table::new(1);
-        assert!(rows.push(["ann"].into_iter()) && rows.push(["bob"].into_iter()));
+        assert!(["ann", "bob", ""].iter().all(|name| rows.push([*name].into_iter())));
         let client = &ClientContext { client, now_ns: 0, people: &rows, kept, cookies: &Cookies::NONE };
         of(Received { opened, client })
     }
@@ -270,6 +276,21 @@ mod tests {
         assert!(!matches("speak", br#"{"type":"said","n":5,"room":"lobby"}"#));
         assert!(!matches("speak", b"\xff\xfe"));
         assert!(!matches("spoke", br#"{"type":"say","n":5,"room":"lobby"}"#));
+    }
+
+    #[test]
+    fn empty_cells_fit_nothing_but_empty_values() {
+        let text = || Some(of_client("{person.name}"));
+        let json = vec![("/to".into(), JsonScalar::Text(of_client("{person.name}")))];
+        let message = opened("", br#"{"to":""}"#);
+        for (condition, fits) in [
+            (Condition { event: text(), ..Condition::default() }, false),
+            (Condition { contains: text(), ..Condition::default() }, false),
+            (Condition { json, ..Condition::default() }, true),
+        ] {
+            let matcher = Matcher::new(&condition).unwrap();
+            assert_eq!(received(2, Kept::NOTHING, &message, |it| matcher.matches(it)), fits, "{condition:?}");
+        }
     }
 
     #[test]
