@@ -106,6 +106,12 @@ impl AppFile {
         self.conditions().chain(self.open.iter().filter_map(OpenStep::expected)).any(Condition::has_kept)
     }
 
+    /// Texts that conditions look for, also in the opening, each once.
+    pub fn heard(&self) -> BTreeSet<&str> {
+        let conditions = self.conditions().chain(self.open.iter().filter_map(OpenStep::expected));
+        conditions.flat_map(Condition::texts).map(|text| &*text.written).collect()
+    }
+
     /// Conditions on what comes in once a client is usable.
     fn conditions(&self) -> impl Iterator<Item = &Condition> {
         let replies = self.echo.iter().filter_map(|echo| echo.reply.as_ref());
@@ -419,12 +425,15 @@ pub struct Condition {
 impl Condition {
     /// Returns whether a value that the client was given stands in it.
     fn has_kept(&self) -> bool {
+        self.texts().any(|text| text.of_client.as_ref().is_some_and(Template::has_kept))
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &ConditionText> {
         let values = self.json.iter().filter_map(|(_, value)| match value {
             JsonScalar::Text(text) => Some(text),
             JsonScalar::Bare(_) => None,
         });
-        let mut texts = self.event.iter().chain(&self.contains).chain(values);
-        texts.any(|text| text.of_client.as_ref().is_some_and(Template::has_kept))
+        self.event.iter().chain(&self.contains).chain(values)
     }
 }
 

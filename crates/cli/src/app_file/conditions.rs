@@ -82,6 +82,11 @@ fn of_client<T>(
 
 /// Refuses placeholders in an expression, where they would be taken for its own braces.
 fn check_regex(source: &Source<'_>, names: &Names, regex: &str, at: &Spanned<When>) -> Result<(), Failure> {
+    let alone = Condition { regex: Some(regex.to_owned()), ..Condition::default() };
+    // Its braces are escaped, or in a class.
+    if app::conditions::check(&alone).is_ok() {
+        return Ok(());
+    }
     let parsed = Template::parse(regex, Purpose::Condition, names, Quoting::Plain);
     if parsed.is_ok_and(|template| template != Template::literal(regex)) {
         let problem = "an expression is compiled once for all clients: expected what differs between them in `contains` or `json`";

@@ -106,6 +106,8 @@ fn conditions_have_no_unknown_placeholders() {
         assert_mistake_at(&text, place);
     }
     assert!(parsed(&reply(r#"{ "/text" = "{Other} {}" }"#)).is_ok(), "other braces are text");
+    let escaped = format!("{file}[[ignore]]\nwhen = {{ regex = 'room:\\{{client}}' }}\n");
+    assert!(parsed(&escaped).is_ok(), "{escaped}");
 }
 
 #[test]
@@ -163,7 +165,7 @@ fn returning_clients_say_several_values() {
     assert_eq!(parsed(&file(keep, r#"{ offset = "0" }"#)).unwrap().resume.unwrap().keeps, expected);
     for (keep, first, place) in [
         (r#"{ offset = "n", epoch = "/e" }"#, r#"{ offset = "0" }"#, "4:8"),
-        (r#"{ offset = "/n", other = "/e" }"#, r#"{ offset = "0" }"#, "4:8"),
+        (r#"{ offset = "/n", epoch = "/e", other = "/o" }"#, r#"{ offset = "0" }"#, "4:8"),
         (r#"{ offset = 1 }"#, r#""0""#, "4:8"),
         (keep, r#"{ other = "0" }"#, "5:9"),
         (keep, r#"{ client = "0" }"#, "5:9"),

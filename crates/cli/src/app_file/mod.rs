@@ -314,9 +314,10 @@ fn describe(
     let connect = people::connect(source, file, names)?;
     // Last, since these names stand for templates that may use any of the others.
     people::name_computed(source, file, &mut people.names)?;
+    resume::check_said(source, file, &app)?;
     let tells_apart = !app.login.is_empty()
-        || source.text.contains("{client}")
-        || crate::people::names_one(source.text, &said);
+        || source.says(&app, "client")
+        || said.iter().any(|name| source.says(&app, name));
     let says_token = source.text.contains("{token}");
     let to_others =
         file.broadcast.as_ref().is_some_and(|broadcast| broadcast.get_ref().to == Some(To::Others));

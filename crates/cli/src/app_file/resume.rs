@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use app::app_file::{Condition, JsonScalar, Resumed};
+use app::app_file::{AppFile, Condition, JsonScalar, Resumed};
 use app::template::{Names, Template};
 use toml::{Spanned, Value};
 
@@ -33,12 +33,6 @@ pub(super) fn keeps(
             let condition = Condition { json: vec![is_there], ..Condition::default() };
             app::conditions::check(&condition).map_err(|bad| source.error(resume.keep.span(), bad))?;
         }
-        if !source.text.contains(&format!("{{{name}}}")) {
-            let problem = format!(
-                "is never said: {{{name}}} stands for it in `send`, in a step of [[open]], or in [connect]"
-            );
-            return Err(source.error(resume.keep.span(), problem));
-        }
         let value = keeper.number(source, name, &resume.keep)?;
         names.set(name.as_str(), Template::of_kept(value));
         let first = firsts.get(name).cloned().unwrap_or_default();
@@ -52,6 +46,18 @@ pub(super) fn keeps(
         }
         None => Ok(keeps),
     }
+}
+
+/// Refuses values that are kept and never said.
+pub(super) fn check_said(source: &Source<'_>, file: &File, app: &AppFile) -> Result<(), Failure> {
+    let Some(resume) = &file.resume else { return Ok(()) };
+    let places = places(source, resume)?;
+    let Some((name, _)) = places.iter().find(|(name, _)| !source.says(app, name)) else {
+        return Ok(());
+    };
+    let problem =
+        format!("is never said: {{{name}}} stands for it in `send`, in a step of [[open]], or in [connect]");
+    Err(source.error(resume.keep.span(), problem))
 }
 
 /// The paths of each value, by its name: `"/n"`, or `{ offset = "/n", epoch = ["/e", "/reply/e"] }`.

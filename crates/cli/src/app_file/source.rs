@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use app::app_file::AppFile;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -36,6 +37,14 @@ impl Source<'_> {
         }
         let problem = format!("expected letters, digits, -, _ and ., at most {NAME_BYTES_MAX}");
         Err(self.error(name.span(), problem))
+    }
+
+    /// Returns whether clients say what stands under this name: its placeholder is in the file, and not in
+    /// conditions alone, which say nothing.
+    pub(super) fn says(&self, app: &AppFile, name: &str) -> bool {
+        let placeholder = format!("{{{name}}}");
+        let heard: usize = app.heard().iter().map(|text| text.matches(&placeholder).count()).sum();
+        self.text.matches(&placeholder).count() > heard
     }
 
     /// The file and the line of a place: `app.toml:3`. `None`: it is a flag's.

@@ -164,6 +164,11 @@ fn kept_values_must_exist_and_be_used() {
         (format!("{broadcast}[resume]\nkeep = \"n\"\nsend = '{{kept}}'"), "chat.toml:4:8", "JSON"),
         (format!("{broadcast}[resume]\nkeep = \"/n\"\nsend = 'now'"), "chat.toml:4:8", "{kept}"),
         (format!("{broadcast}[resume]\nsend = '{{kept}}'"), "chat.toml:3:1", "`keep`"),
+        (
+            format!("{broadcast}[resume]\nkeep = \"/n\"\n[[ignore]]\nwhen = {{ contains = \"{{kept}}\" }}"),
+            "chat.toml:4:8",
+            "{kept}",
+        ),
         (format!("open = [{{ send = '{{kept}}' }}]\n{broadcast}"), "chat.toml:1:18", "{kept}: "),
     ] {
         assert_refused(&text, place, named);
@@ -173,6 +178,17 @@ fn kept_values_must_exist_and_be_used() {
     let resume = parsed(&kept).unwrap().app.resume.unwrap();
     let first = Resumed { value: 0, from: vec!["/n".into()], first: "0".into() };
     assert_eq!((resume.keeps, resume.send), (vec![first], None));
+}
+
+#[test]
+fn conditions_tell_no_rooms_apart() {
+    let file = |room: &str| {
+        format!(
+            "[broadcast]\nsend = '[\"{{id}}\",\"{room}\"]'\ncopy = {{ json = {{ \"/1\" = \"{{room}}\" }} }}\n"
+        )
+    };
+    let tells_apart = ["lobby", "{room}"].map(|room| parsed(&file(room)).unwrap().tells_apart);
+    assert_eq!(tells_apart, [false, true]);
 }
 
 #[test]
