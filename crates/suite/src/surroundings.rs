@@ -128,9 +128,14 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
 /// The variables that are for all. Users and passwords are taken out of them: only what installs or builds
 /// fetches anything.
 pub(crate) fn kept() -> impl Iterator<Item = (String, OsString)> {
-    known().map(|(name, value)| {
-        let value = value.to_str().map(|value| without_logins(&name, value).into()).unwrap_or(value);
-        (name, value)
+    known().filter_map(|(name, value)| {
+        let value = match value.to_str() {
+            Some(text) => without_logins(&name, text).into(),
+            // Whether it has a login cannot be told.
+            None if value.as_encoded_bytes().contains(&b'@') => return None,
+            None => value,
+        };
+        Some((name, value))
     })
 }
 
@@ -156,7 +161,7 @@ fn without_logins(name: &str, value: &str) -> String {
     let mut pieces = value.split("://");
     let mut shown = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let is_end = |c: char| c.is_whitespace() || "/?#\"'".contains(c);
+        let is_end = |c: char| c.is_whitespace() || "/?#\"".contains(c);
         let (authority, rest) = piece.split_at(piece.find(is_end).unwrap_or(piece.len()));
         shown += &format!("://{}{rest}", host_of(authority));
     }
@@ -232,6 +237,7 @@ mod tests {
     fn logins_are_taken_out_of_urls() {
         for (name, value, shown) in [
             ("PIP_INDEX_URL", "https://me:p@w@h:8/simple?a=b@c", "https://h:8/simple?a=b@c"),
+            ("PIP_INDEX_URL", "https://me:o'neil@h/simple", "https://h/simple"),
             ("UV_EXTRA_INDEX_URL", "https://token@a/x  http://b/", "https://a/x  http://b/"),
             (
                 "GOPROXY",

@@ -8,7 +8,8 @@ use crate::layout::{FILES, PAGE};
 /// The ending of a name while a file is written ([`net::files::replace`]).
 const PART: &str = ".part";
 
-/// Deletes them from the folder of a shootout, in which nobody else writes, and no file of another program.
+/// Deletes half-written files from the folder of a shootout, in which nobody else writes, and no file of
+/// another program.
 pub(super) fn clear(folder: &Path) {
     remove_parts(folder, |name| FILES.contains(&name));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
