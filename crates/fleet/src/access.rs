@@ -90,10 +90,15 @@ impl Nats {
         };
         if let Some(path) = &self.creds {
             let bad = |_| format!("{}: not a credentials file", path.display());
-            options = options.credentials(&text_of(path)?).map_err(bad)?;
+            options = options.credentials(&text_of(path, CREDENTIALS_BYTES_MAX)?).map_err(bad)?;
         }
         if let Some(path) = &self.nkey {
-            options = options.nkey(text_of(path)?.trim().to_owned());
+            options = options.nkey(text_of(path, CREDENTIALS_BYTES_MAX)?.trim().to_owned());
+        }
+        // async-nats opens these by itself, and would wait for a pipe.
+        let of_identity = self.identity.iter().flat_map(|(certificate, key)| [certificate, key]);
+        for path in self.ca.iter().chain(of_identity) {
+            text_of(path, net::tls::PEM_BYTES_MAX)?;
         }
         if let Some(ca) = &self.ca {
             options = options.add_root_certificates(ca.clone());
@@ -123,8 +128,8 @@ impl Nats {
     }
 }
 
-fn text_of(path: &Path) -> Result<String, String> {
-    net::files::read_text(path, CREDENTIALS_BYTES_MAX).map_err(|error| format!("{}: {error}", path.display()))
+fn text_of(path: &Path, bytes_max: u64) -> Result<String, String> {
+    net::files::read_text(path, bytes_max).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
