@@ -85,8 +85,9 @@ fn read_by(path: &Path, read: impl Fn(&str) -> Result<Run, FileError>) -> Result
 fn read_directory(directory: &Path) -> Result<Vec<Run>, Failure> {
     let what = || format!("read the directory {}", directory.display());
     let entries = fs::read_dir(directory).map_err(|error| Failure::could_not("read", what(), error))?;
-    // Not pipes and folders with such names.
-    let is_results = |path: &PathBuf| path.extension().is_some_and(|is| is == "json") && path.is_file();
+    // Not pipes and folders with such names; what cannot be looked at fails when it is read.
+    let is_other = |path: &Path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+    let is_results = |path: &PathBuf| path.extension().is_some_and(|is| is == "json") && !is_other(path);
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_results).collect();
     paths.sort();
     if paths.is_empty() {
