@@ -54,6 +54,22 @@ fn answers_that_are_coming_are_not_given_up() {
 }
 
 #[test]
+fn endless_answers_are_given_up() {
+    let (mut ledger, mut records) = (ledger(Workload::Echo, 1, None), records(1));
+    ledger.streams = Streams::new(3);
+    let (_, stamp) = ledger.handle_sending(0, &mut records[0], MS, MS);
+    ledger.streams.begin(0, stamp, 0, 4 * MS);
+    let Ledger { streams, meter, .. } = &mut ledger;
+    let streamed = streams.get_mut(0, stamp.seq).expect("it has begun");
+    streamed.handle_event(1, Reach::default(), meter, 99 * MS);
+    let mut given_up = |overdue_ms: u64| {
+        ledger.give_up_overdue(0, &mut records[0], overdue_ms * MS, 100 * MS);
+        ledger.freed.len()
+    };
+    assert_eq!([90, 98].map(&mut given_up), [0, 1], "of ten timeouts of 10 ms, and of 2 ms");
+}
+
+#[test]
 fn messages_due_together_are_charged_by_kind() {
     let say = |share| SayKind { name: String::new(), room: 0, to_others: false, share };
     let kinds = vec![RoomKind { name: String::new(), division: Division::ONE, joined_by: None }];

@@ -10,6 +10,8 @@ use crate::events::{Entry, Kind};
 /// How long the answer to a sender may take after all other members have its message, before no answer is
 /// expected.
 const UNHEEDED_NS: u64 = 5_000_000_000;
+/// Timeouts that an answer may go on coming for: language models take minutes, and a stream of news has no end.
+const COMING_TIMEOUTS_MAX: u64 = 10;
 
 impl Ledger {
     /// Stops waiting for the answer to a message that will have none.
@@ -98,13 +100,15 @@ impl Ledger {
     }
 
     /// Gives up what a client has awaited since before `overdue_ns`, except for answers that are coming in
-    /// pieces.
+    /// pieces, unless these are endless.
     pub(crate) fn give_up_overdue(&mut self, client: u32, record: &mut Record, overdue_ns: u64, now_ns: u64) {
+        // A run of so many questions would not end.
+        let endless_ns = now_ns.saturating_sub(COMING_TIMEOUTS_MAX * now_ns.saturating_sub(overdue_ns));
         // The slot of an answer that is coming is taken: the next question would wait behind it, and its first
         // event would be the later by the rest of this answer.
-        while let Some(since_ns) =
-            record.awaiting.give_up(overdue_ns, |due_ns| self.streams.is_coming(client, due_ns, overdue_ns))
-        {
+        while let Some(since_ns) = record.awaiting.give_up(overdue_ns, |due_ns| {
+            due_ns >= endless_ns && self.streams.is_coming(client, due_ns, overdue_ns)
+        }) {
             self.give_up(client, since_ns, now_ns);
         }
     }
