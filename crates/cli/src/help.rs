@@ -110,7 +110,7 @@ const OF_LOADS: [Row; 41] = [
     ("connect-timeout", "time for a client to connect [default: 2s]"),
     ("wait-for", "wait this long for a server that starts"),
     ("limit", "exit code 3 unless this holds: 'p95<250ms'"),
-    ("strict", "exit code 4 if throng's machine is the limit"),
+    ("strict", "exit code 4 if throng may be the limit"),
     ("format", "text, json, csv, md, junit"),
     ("out", "write the results file into this directory"),
     ("name", "a name: runs of one name are a series"),
