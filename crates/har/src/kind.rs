@@ -223,19 +223,34 @@ impl Kind {
         self.told(all, |_| true)
     }
 
-    /// The condition that holds for the answer to one message alone, with its number at this pointer.
-    pub(crate) fn numbered_condition(&self, pointer: &str) -> String {
+    /// The condition that holds for the answer to one message alone, with its number at this pointer, among all
+    /// kinds of the same side.
+    pub(crate) fn numbered_condition(&self, pointer: &str, all: &[&Kind]) -> String {
         let event = self.event.as_ref().map(|event| format!("event = {}", quoted(&plain(event))));
         let mut pairs = vec![format!("{} = {}", quoted(pointer), quoted(SEQ))];
         if let Tag::Members(members) = &self.tag {
             let named = members.iter().filter(|(named, _)| *named != pointer);
             pairs.extend(named.map(|(named, name)| format!("{} = {}", quoted(named), name.written())));
         }
-        // What refuses a call has its number, too.
-        let is_result = matches!(&self.tag, Tag::Keys(keys) if keys.iter().any(|key| key == RESULT));
-        let result = is_result.then(|| format!("contains = {}", quoted(&format!("\"{RESULT}\""))));
+        // What refuses a call has its number, too, and so may a copy of another's message.
+        let sign = match &self.tag {
+            Tag::Keys(keys) if keys.iter().any(|key| key == RESULT) => Some(RESULT),
+            Tag::Keys(keys) => {
+                let is_number = |key: &str| pointer.ends_with(&format!("/{key}"));
+                let is_own = |key: &&String| !is_number(key) && is_plain(key) && self.is_alone_with(key, all);
+                keys.iter().find(is_own).map(String::as_str)
+            }
+            _ => None,
+        };
+        let sign = sign.map(|key| format!("contains = {}", quoted(&format!("\"{key}\""))));
         let json = format!("json = {}", inline(pairs.into_iter()));
-        inline(event.into_iter().chain([json]).chain(result))
+        inline(event.into_iter().chain([json]).chain(sign))
+    }
+
+    /// Returns whether no other kind has this key.
+    fn is_alone_with(&self, key: &str, all: &[&Kind]) -> bool {
+        let has = |kind: &Kind| matches!(&kind.tag, Tag::Keys(keys) if keys.iter().any(|other| other == key));
+        !all.iter().any(|kind| *kind != self && has(kind))
     }
 
     /// The same where nothing was asked: an answer's number is known to answers alone.
@@ -257,8 +272,7 @@ impl Kind {
             Tag::Keys(keys) => {
                 let has =
                     |kind: &Kind, key: &String| matches!(&kind.tag, Tag::Keys(keys) if keys.contains(key));
-                let is_plain = |key: &&String| !key.contains(['{', '"', '\\']);
-                let keys: Vec<&String> = keys.iter().filter(is_plain).collect();
+                let keys: Vec<&String> = keys.iter().filter(|key| is_plain(key)).collect();
                 // The keys of kinds may overlap: one that no other has is enough.
                 let own =
                     keys.iter().copied().find(|key| !all.iter().any(|kind| *kind != self && has(kind, key)));
@@ -286,6 +300,11 @@ impl Kind {
         }
         (!parts.is_empty()).then(|| inline(parts.into_iter()))
     }
+}
+
+/// Returns whether a key stands in JSON as it is, and is no placeholder in a condition.
+fn is_plain(key: &str) -> bool {
+    !key.contains(['{', '"', '\\'])
 }
 
 /// The member that names the kind of a message: at the top, or in the first argument of an event.

@@ -100,7 +100,7 @@ impl Session<'_> {
         for (name, kind) in names.into_iter().zip([&said.copy, &said.own, &said.ack]) {
             let number = said.number.as_ref().filter(|_| name == if is_echo { "reply" } else { "ack" });
             let condition = kind.as_ref().and_then(|kind| match number {
-                Some(at) => Some(kind.numbered_condition(at)),
+                Some(at) => Some(kind.numbered_condition(at, &kinds)),
                 None => kind.condition(&kinds),
             });
             if let Some(condition) = condition {

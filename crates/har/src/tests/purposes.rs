@@ -228,6 +228,22 @@ fn copies_with_numbers_stay_copies() {
 }
 
 #[test]
+fn acks_have_a_sign_beside_their_number() {
+    let texts: Vec<String> = (1..)
+        .zip(["good morning", "hello all", "see you"])
+        .flat_map(|(number, text)| {
+            let said = json!({ "n": number, "text": text });
+            let copy = json!({ "n": number, "text": text, "from": "ada" });
+            [format!(">{said}"), format!("<{}", json!({ "n": number, "ok": true })), format!("<{copy}")]
+        })
+        .collect();
+    let table = table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let ack = &table["broadcast"]["ack"];
+    assert_eq!(ack["json"]["/n"].as_str(), Some("{seq}"), "{table}");
+    assert_eq!(ack["contains"].as_str(), Some("\"ok\""), "a copy has the number, too: {table}");
+}
+
+#[test]
 fn ids_of_clients_stay_uuids() {
     let message = |mark: &str, kind: &str, text: &str, digit: u8| {
         let id = format!("1b671a64-40d5-491e-99b0-da01ff1f334{digit}");
