@@ -209,7 +209,7 @@ impl<'a> Session<'a> {
         out.comment(&format!("The opening request, which was answered by {}.", socket.status));
         out.line("[connect]");
         let path = carried.path.as_deref().unwrap_or(socket.url.path());
-        let path = login::path(path, socket.at_s, trace);
+        let path = login::path(path, &socket.url, socket.at_s, trace);
         let query = login::query(&socket.url, carried.own_query, socket.at_s, trace);
         out.text("path", &if query.is_empty() { path } else { format!("{path}?{query}") });
         if let Some(origin) = socket.header("origin") {

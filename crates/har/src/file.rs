@@ -87,8 +87,16 @@ impl<'de> Visitor<'de> for EntriesVisitor {
                 continue;
             }
             *count += 1;
+            // Pictures and scripts are most of a file: freed here, they are in memory one at a time.
+            entry.response.content.decode();
+            if !entry.response.content.is_readable() {
+                entry.response.content.text = None;
+            }
             // A client connects with those of its WebSocket.
             if !entry.is_socket() {
+                if entry.response.content.is_asset() && !entry.sets_cookie() {
+                    (entry.request.headers, entry.response.headers) = (Vec::new(), Vec::new());
+                }
                 let own = entry.request.headers.len() + entry.response.headers.len();
                 if headers + own > ALL_HEADERS_MAX {
                     (entry.request.headers, entry.response.headers) = (Vec::new(), Vec::new());
@@ -96,11 +104,6 @@ impl<'de> Visitor<'de> for EntriesVisitor {
                 } else {
                     headers += own;
                 }
-            }
-            // Pictures and scripts are most of a file: freed here, they are in memory one at a time.
-            entry.response.content.decode();
-            if !entry.response.content.is_readable() {
-                entry.response.content.text = None;
             }
             if let Some(messages) = &mut entry.messages {
                 let count = messages.len();
@@ -294,6 +297,12 @@ impl Content {
     fn is_text(&self) -> bool {
         let kind = self.mime_type.to_ascii_lowercase();
         ["html", "json", "text/plain"].iter().any(|readable| kind.contains(readable))
+    }
+
+    /// Returns whether it is a part of a page's looks, of which there are hundreds: no value is looked for with it.
+    fn is_asset(&self) -> bool {
+        let kind = self.mime_type.to_ascii_lowercase();
+        ["image/", "font/", "audio/", "video/", "css", "javascript"].iter().any(|part| kind.contains(part))
     }
 
     fn is_untyped(&self) -> bool {

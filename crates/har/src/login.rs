@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::credentials::{TOKEN, is_opaque, is_typed_secret};
 use crate::json::{self, Leaf, in_string, replaced};
-use crate::recording::{Exchange, Recording, decoded, header};
+use crate::recording::{Exchange, Recording, decoded, has_app_key, header};
 use crate::toml_text::{TomlText, counted, plain};
 use crate::trace::{NO_KEY, Trace};
 use crate::writing::{is_of_room, is_uuid, with_rooms};
@@ -103,13 +103,16 @@ pub(crate) fn target(exchange: &Exchange, socket: &Url, trace: &mut Trace<'_>) -
         url.host_str() == socket.host_str() && url.port_or_known_default() == socket.port_or_known_default();
     let server = if is_own { String::new() } else { url.origin().ascii_serialization() };
     let query = url.query().map(|_| format!("?{}", query(url, &[], exchange.at_s, trace)));
-    let path = path(url.path(), exchange.at_s, trace);
+    let path = path(url.path(), url, exchange.at_s, trace);
     format!("{server}{path}{}", query.unwrap_or_default())
 }
 
-/// A path with placeholders: for a room's number behind a word for rooms, and for what is random, which an answer
-/// had, or else a column.
-pub(crate) fn path(path: &str, at_s: f64, trace: &mut Trace<'_>) -> String {
+/// A path of this URL with placeholders: for a room's number behind a word for rooms, and for what is random, which
+/// an answer had, or else a column.
+pub(crate) fn path(path: &str, url: &Url, at_s: f64, trace: &mut Trace<'_>) -> String {
+    if has_app_key(url) {
+        return plain(path);
+    }
     let numbered = with_rooms(path);
     let mut before = "";
     let parts = path.split('/').zip(numbered.split('/')).map(|(part, numbered)| {

@@ -158,12 +158,19 @@ impl Recording {
     }
 }
 
+/// Returns whether a URL has Pusher's key of an app, which is public: `/app/KEY?protocol=7`.
+pub(crate) fn has_app_key(url: &Url) -> bool {
+    url.path().starts_with("/app/") && url.query_pairs().any(|(name, _)| name == "protocol")
+}
+
 /// A URL without what may be a secret.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
-    let parts = url.path().split('/').map(|part| if is_opaque(&decoded(part)) { "*" } else { part });
-    let path = parts.collect::<Vec<_>>().join("/");
-    url.set_path(&path);
+    if !has_app_key(&url) {
+        let parts = url.path().split('/').map(|part| if is_opaque(&decoded(part)) { "*" } else { part });
+        let path = parts.collect::<Vec<_>>().join("/");
+        url.set_path(&path);
+    }
     url.set_query(None);
     // A URL that cannot have them has none.
     let _ = (url.set_username(""), url.set_password(None));
@@ -177,6 +184,11 @@ impl Entry {
             || self.request.url.starts_with("ws:")
             || self.request.url.starts_with("wss:")
             || self.response.status == 101
+    }
+
+    /// Returns whether the answer gives the browser a cookie.
+    pub(crate) fn sets_cookie(&self) -> bool {
+        self.response.headers.iter().any(|header| header.name.eq_ignore_ascii_case("set-cookie"))
     }
 
     /// Returns whether the answer is a stream of events.

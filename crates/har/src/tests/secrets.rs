@@ -167,6 +167,8 @@ fn tickets_in_paths_are_no_text() {
             "/ws/%D0%BA%D0%BE%D0%BC%D0%BD%D0%B0%D1%82%D0%B0",
         ),
         ("/api/v2/NotificationHubEndpoint".to_owned(), &none, "/api/v2/NotificationHubEndpoint"),
+        // Pusher's key of the app is public.
+        ("/app/de504dc5763aeef9ff52?protocol=7".to_owned(), &none, "/app/de504dc5763aeef9ff52?protocol=7"),
     ] {
         let har = recording(&format!("ws://a{path}"), &HELLO);
         let draft = read(&with_request(har, 39, ("GET", "http://a/me"), NO_BODY, answer));
