@@ -98,6 +98,8 @@ impl Prober {
         let page = Place::get(&self.target.path);
         let mut found = Vec::from_iter(reply::found(&page, first, None));
         let itself = Place::itself(&self.target.path);
+        // Plain requests to places without anything end with these; that a place does, too, says nothing of it.
+        let mut statuses = vec![first.status];
         // A URL that is an event stream is what the user means.
         let is_stream = found.iter().any(Found::is_stream);
         if itself.base() != "/" && is_stream {
@@ -122,8 +124,14 @@ impl Prober {
                 Err(_) if self.interrupts.count() > 0 => break,
                 asked => asked?,
             };
-            let of_reply = if place.is_page() { reply::stream } else { reply::found };
-            found.extend(of_reply(&place, &reply, first.status).map(|one| Found { origin, ..one }));
+            let one = match place.is_page() {
+                true => reply::stream(&place, &reply, &statuses),
+                false => reply::found(&place, &reply, first.status),
+            };
+            if one.is_none() && place.is_get() {
+                statuses.push(reply.status);
+            }
+            found.extend(one.map(|one| Found { origin, ..one }));
             // A URL with the path of a WebSocket leaves nothing to be looked for.
             if itself.base() != "/" && found.iter().any(|found| found.service.example().is_some()) {
                 break;

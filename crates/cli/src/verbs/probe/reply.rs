@@ -113,10 +113,11 @@ pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> 
     })
 }
 
-/// The stream at a place where one usually is. Another page of the server's is none, nor is a refusal that it
-/// has for a plain request to the URL, too.
-pub(super) fn stream(place: &Place, reply: &Reply, usual_status: Option<u16>) -> Option<Found> {
-    let is_own = reply.status != usual_status;
+/// The stream at a place where one usually is. Another page of the server's is none, nor is a refusal with one of
+/// these statuses, which it has for plain requests to other places, too: the first is that of the URL.
+pub(super) fn stream(place: &Place, reply: &Reply, usual_statuses: &[Option<u16>]) -> Option<Found> {
+    let is_own = !usual_statuses.contains(&reply.status);
+    let usual_status = usual_statuses.first().copied().flatten();
     found(place, reply, usual_status).filter(|found| found.is_stream() && (found.is_good || is_own))
 }
 
