@@ -50,7 +50,7 @@ fn first_events_come_as_the_journal_says() {
 /// A hundred answers begin each second, and each takes twenty.
 #[test]
 #[ignore = "a test of the machine: cargo test --release"]
-fn torture_first_events_among_two_thousand_answers() {
+fn first_events_among_two_thousand_answers() {
     if cfg!(debug_assertions) {
         return skip("first events among 2,000 answers", "needs a release build");
     }

@@ -1,8 +1,8 @@
 //! Reconnects and their times: the clients that lost their connection in a storm, or left in a churn.
 //!
 //! Rules: a lost client is due at some moment; when it is, it connects, with a deadline. If that fails it is
-//! due again after the time that the server has asked for, or its protocol's back-off, which grows with its
-//! tries; if it succeeds it is forgotten.
+//! due again after the time that the server has asked for (100 ms at least), or its protocol's back-off, which
+//! grows with its tries; if it succeeds it is forgotten.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
