@@ -215,8 +215,7 @@ impl Recorded {
         let before = self.counts();
         let outcome = self.run(clients, flags);
         let after = self.counts();
-        let greetings = clients * self.case.greetings;
-        let counted = (self.counted(&after) - self.counted(&before)).saturating_sub(greetings);
+        let counted = self.counted(&after) - self.counted(&before);
         let copied = self.copied(&after).zip(self.copied(&before)).map(|(after, before)| after - before);
         let results = outcome.json();
         // A run that could not begin has no steps.

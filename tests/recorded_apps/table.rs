@@ -40,8 +40,6 @@ pub(super) struct Case {
     pub(super) counted: Option<&'static str>,
     /// The key of the copies that it has sent, if it counts them.
     pub(super) copied: Option<&'static str>,
-    /// Messages of each client that the server counts besides.
-    pub(super) greetings: u64,
     /// The protocol that `throng record` shows.
     pub(super) protocol: &'static str,
 }
@@ -66,7 +64,6 @@ pub(super) const GAME: Case = Case {
     counts_at: "/",
     counted: Some("said"),
     copied: Some("sent"),
-    greetings: 0,
     protocol: "plain",
 };
 
@@ -80,7 +77,6 @@ pub(super) const SOCKETIO: Case = Case {
     counts_at: "/seen",
     counted: Some("lines"),
     copied: None,
-    greetings: 0,
     protocol: "socketio",
 };
 
@@ -94,7 +90,6 @@ pub(super) const LOGIN: Case = Case {
     counts_at: "/seen",
     counted: Some("lines"),
     copied: None,
-    greetings: 0,
     protocol: "plain",
 };
 
@@ -108,7 +103,6 @@ const RAILS: Case = Case {
     counts_at: "/lines",
     counted: None,
     copied: None,
-    greetings: 0,
     protocol: "actioncable",
 };
 
@@ -124,7 +118,6 @@ const PHOENIX: Case = Case {
     counts_at: "/api/lines",
     counted: Some("lines"),
     copied: None,
-    greetings: 0,
     protocol: "phoenix",
 };
 
@@ -159,7 +152,6 @@ const FASTAPI: Case = Case {
     counts_at: "/told",
     counted: None,
     copied: None,
-    greetings: 0,
     protocol: "plain",
 };
 
@@ -191,8 +183,6 @@ const HUB: Case = Case {
     scenario: "page",
     receivers: |clients| clients,
     copied: None,
-    // Each begins with a ping.
-    greetings: 1,
     ..GAME
 };
 

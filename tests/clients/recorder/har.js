@@ -14,7 +14,7 @@ export async function record(page) {
   const bodies = []
   const all = []
   const extras = new Map()
-  const add = (id, entry) => (entries.set(id, entry), all.push(entry), Object.assign(entry, extras.get(id)))
+  const add = (id, entry) => (entries.set(id, entry), all.push(Object.assign(entry, { id })), Object.assign(entry, extras.get(id)))
   // The headers as they went over the wire, with cookies, come in events of their own, in either order.
   const extra = (id, name, value) => {
     const entry = entries.get(id)
@@ -29,8 +29,9 @@ export async function record(page) {
   })
   on('requestWillBeSentExtraInfo', ({ requestId, headers }) => extra(requestId, 'requestHeaders', headers))
   on('responseReceivedExtraInfo', ({ requestId, headers, statusCode }) => {
-    const entry = entries.get(requestId)
-    if (entry !== undefined && entry.extraStatus === undefined) Object.assign(entry, { responseHeaders: headers, extraStatus: statusCode })
+    // Of requests that were redirected, the first without: it may come once the next has been sent.
+    const entry = all.find(({ id, extraStatus }) => id === requestId && extraStatus === undefined)
+    Object.assign(entry ?? {}, { responseHeaders: headers, extraStatus: statusCode })
   })
   on('responseReceived', ({ requestId, response }) => Object.assign(entries.get(requestId) ?? {}, { response }))
   on('loadingFinished', ({ requestId }) => {
