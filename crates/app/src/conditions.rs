@@ -74,7 +74,7 @@ impl Matcher {
     /// The condition, ready for use.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Faults of the condition.
     pub fn new(condition: &Condition) -> Result<Matcher, BadCondition> {
         let of_event = |text: &ConditionText| {
             Test::of_client(text, Place::Event).unwrap_or_else(|| Test::Event(text.written.clone()))
@@ -224,7 +224,7 @@ impl std::fmt::Display for BadCondition {
 /// Checks that a condition can be used.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Faults of the condition.
 pub fn check(condition: &Condition) -> Result<(), BadCondition> {
     Matcher::new(condition).map(drop)
 }

@@ -20,7 +20,7 @@ impl Identities {
     /// Reads the key.
     ///
     /// # Errors
-    /// What the key has to be.
+    /// The form that the key has to have.
     pub fn new(people: Arc<People>) -> Result<Identities, BadKey> {
         let signer = people.token.as_ref().map(Signer::new).transpose()?;
         let layouts = people.rooms.iter().map(Layout::new).collect();

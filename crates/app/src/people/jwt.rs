@@ -81,7 +81,7 @@ impl Jwt {
     /// Checks that the key can sign.
     ///
     /// # Errors
-    /// What the key has to be.
+    /// The form that the key has to have.
     pub fn check(&self) -> Result<(), BadKey> {
         Signer::new(self).map(drop)
     }

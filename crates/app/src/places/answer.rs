@@ -59,7 +59,7 @@ impl fmt::Display for BadFind {
 /// Checks that `from` names a place where a value can be looked for.
 ///
 /// # Errors
-/// What is wrong with the place.
+/// Faults of the place.
 pub fn check(from: &str) -> Result<(), BadFind> {
     Find::new(from).map(drop)
 }
@@ -68,7 +68,7 @@ impl Find {
     /// The place, as a file has it.
     ///
     /// # Errors
-    /// What is wrong with the place.
+    /// Faults of the place.
     pub fn new(from: &str) -> Result<Find, BadFind> {
         let (kind, what) = from.split_once(':').ok_or(BadFind::Unknown)?;
         let token = |of| match fields::is_token(what.as_bytes()) {
