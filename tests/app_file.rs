@@ -177,7 +177,7 @@ fn in_rooms(of: usize, dialect: impl Fn(String) -> String) -> (TempDir, PathBuf)
 #[test]
 fn a_room_hears_its_own_and_nobody_else() {
     let Some(chat) = Chat::start(&[]) else { return };
-    let load = ["--rate", "50", "--duration", "1s", "--rooms", "8"];
+    let load = ["--rate", "50", "--duration", "1s", "--room-size", "8"];
     let (_folder, dialect) = in_rooms(8, |text| text);
     for more in [&["--threads", "1"][..], &["--threads", "3"], &["--processes", "2"]] {
         let results = chat.results("broadcast", &dialect, &[&load[..], more].concat());
@@ -202,7 +202,7 @@ fn a_room_hears_its_own_and_nobody_else() {
 fn messages_of_another_room_have_leaked() {
     let Some(chat) = Chat::start(&[]) else { return };
     let (_folder, dialect) = in_rooms(10, |text| text);
-    let load = ["--rate", "50", "--duration", "1s", "--rooms", "5"];
+    let load = ["--rate", "50", "--duration", "1s", "--room-size", "5"];
     let results = chat.results_of(3, "broadcast", &dialect, &load);
     let of = |name| sum_of(&results, name);
     assert_eq!((of("expected"), of("received"), of("leaked")), (50 * 5, 50 * 5, 50 * 5), "{results:#}");

@@ -14,7 +14,7 @@ use crate::support::{skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(40);
 /// A hundred messages to rooms of ten.
-const ROOMS_OF_TEN: &str = "--clients 40 --rooms 10 --rate 50 --duration 2s";
+const ROOMS_OF_TEN: &str = "--clients 40 --room-size 10 --rate 50 --duration 2s";
 
 /// A server of tests/servers/apps in this mode, if it can be had, with this file.
 fn start(mode: &str, file: &str) -> Option<App> {
@@ -112,11 +112,11 @@ fn start_centrifugo() -> Option<App> {
 #[test]
 fn centrifugo_publications_and_recovery() {
     let Some(app) = start_centrifugo() else { return };
-    let outcome = app.run("broadcast", CENTRIFUGO, "--clients 40 --rooms 10 --rate 50 --duration 3s");
+    let outcome = app.run("broadcast", CENTRIFUGO, "--clients 40 --room-size 10 --rate 50 --duration 3s");
     assert_delivered(&app, &outcome, 10);
     assert_answered(&outcome);
 
-    let flags = "--clients 20 --rooms 10 --rate 50 --duration 6s --flap 2s..3s:1s";
+    let flags = "--clients 20 --room-size 10 --rate 50 --duration 6s --flap 2s..3s:1s";
     let outcome = app.run("audit", CENTRIFUGO, flags);
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
@@ -124,7 +124,7 @@ fn centrifugo_publications_and_recovery() {
     assert!(of("recovered") > 100 && of("recovered") == of("offline_due"), "{outcome}");
 
     app.write(&changed(&example("centrifugo"), "room-", "read-"));
-    assert_refused(&app, CENTRIFUGO, "--clients 5 --rooms 10");
+    assert_refused(&app, CENTRIFUGO, "--clients 5 --room-size 10");
 }
 
 const SUPABASE: &str = "/realtime/v1/websocket";

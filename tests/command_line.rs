@@ -93,7 +93,7 @@ fn flags_that_contradict_one_another_are_named() {
         ("broadcast ws://127.0.0.1:1/ -s 30 -d 3s", "sample_size.argument_conflict", "--duration"),
         ("echo ws://127.0.0.1:1/ --interval 1s -s 30", "interval.argument_conflict", "--sample-size"),
         (
-            "echo ws://127.0.0.1:1/ --payload 99 --data x.csv",
+            "echo ws://127.0.0.1:1/ --payload 99 --payload-rows x.csv",
             "payload_padding.argument_conflict",
             "--payload-rows",
         ),

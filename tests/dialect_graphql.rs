@@ -60,7 +60,8 @@ fn the_client_against_our_server() {
     for more in [&["--protocol", "graphql"][..], &["--dialect", "graphql-transport-ws", "--threads", "3"]] {
         assert_all(server.address, more, 100);
     }
-    let rooms = ["--protocol", "graphql", "--rooms", "5", "--subscription-variables", r#"{"room":"{room}"}"#];
+    let rooms =
+        ["--protocol", "graphql", "--room-size", "5", "--subscription-variables", r#"{"room":"{room}"}"#];
     assert_all(server.address, &rooms, 5);
 }
 
@@ -92,7 +93,7 @@ fn assert_app(address: SocketAddr) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("app.toml");
     std::fs::write(&file, include_str!("servers/graphql/app.toml")).unwrap();
-    let app = ["--app", file.to_str().unwrap(), "--rooms", "5"];
+    let app = ["--app", file.to_str().unwrap(), "--room-size", "5"];
     let outcome = load("broadcast", address, &app);
     outcome.assert_held();
     let results = outcome.json();

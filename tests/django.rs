@@ -84,7 +84,7 @@ fn people_log_in_and_hear_their_own_rooms() {
     let outcome = chat.run(
         "broadcast",
         &example().join("app.toml"),
-        &["--rooms", &rooms, "--concurrent", "1", "--sample-size", "20"],
+        &["--room-size", &rooms, "--concurrent", "1", "--sample-size", "20"],
     );
     outcome.assert_held();
     let results = outcome.json();

@@ -83,7 +83,7 @@ fn counts(outcome: &Outcome) -> [u64; 4] {
     ["expected", "received", "leaked", "unexpected"].map(|name| sum_of(&results, name))
 }
 
-const ROOMS_OF_TEN: [&str; 7] = ["--rooms", "10", "--to", "others", "--rate", "50", "--duration=2s"];
+const ROOMS_OF_TEN: [&str; 7] = ["--room-size", "10", "--to", "others", "--rate", "50", "--duration=2s"];
 
 #[test]
 fn two_hundred_users_speak_in_rooms() {
@@ -123,7 +123,7 @@ fn visitors_hear_messages_while_present() {
 #[test]
 fn senders_left_out_are_told() {
     let Some(chat) = Chat::start() else { return };
-    let to_all = ["--rooms", "10", "--rate", "50", "--duration=1s"];
+    let to_all = ["--room-size", "10", "--rate", "50", "--duration=1s"];
     let outcome = run(&mut chat.broadcast(&app(), &to_all), WITHIN);
     let results = outcome.json();
     let missing = loss(&results, "missing_one");
@@ -133,7 +133,7 @@ fn senders_left_out_are_told() {
     // Without callbacks nobody is answered at all: the slots of a closed loop would wait for half a minute each.
     let (_folder, unanswered) = changed("replied = true\n\n# callback", "\n# callback");
     let started = Instant::now();
-    let outcome = run(&mut chat.broadcast(&unanswered, &["--rooms", "10", "--concurrent", "4"]), WITHIN);
+    let outcome = run(&mut chat.broadcast(&unanswered, &["--room-size", "10", "--concurrent", "4"]), WITHIN);
     assert!(started.elapsed() < Duration::from_secs(20), "{outcome}");
     let error = &outcome.json()["steps"][0]["counts"]["errors"]["unheeded"];
     assert!(error["example"].as_str().unwrap_or_default().contains("--to others"), "{outcome}");

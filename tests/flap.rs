@@ -92,7 +92,7 @@ fn messages_for_absentees_need_a_history() {
 fn flapping_rooms_are_accounted_for() {
     let server = Server::start(&["--threads", "2"]);
     let load = "--clients 20 --rate 100 -d 4s --threads 2 --flap 1s..2s:300ms";
-    let rooms = "--rooms 5 --protocol phoenix --topic room:{room}";
+    let rooms = "--room-size 5 --protocol phoenix --topic room:{room}";
     let results = results(0, &server, &format!("{load} {rooms}"));
     assert_accounted(&results, 5);
     assert_eq!((sum_of(&results, "missing"), sum_of(&results, "leaked")), (0, 0), "{results:#}");

@@ -204,7 +204,7 @@ fn refused_runs_claim_no_agent() {
     let folder = tempfile::tempdir().unwrap();
     let (people, row) = (folder.path().join("people.csv"), "x".repeat(1 << 20) + "\n");
     std::fs::write(&people, format!("note\n{}", row.repeat(65))).unwrap();
-    let mut command = load(&bus, &server, "echo", "--clients 65 -s 65 --no-preflight --people");
+    let mut command = load(&bus, &server, "echo", "--clients 65 -s 65 --no-preflight --users");
     let refused = run(command.arg(&people), RUN_MAX);
     assert!(refused.stderr.contains("people's data takes 65 MiB"), "{refused}");
     let list = bus.list();

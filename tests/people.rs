@@ -205,7 +205,7 @@ fn mistakes_are_told_before_anybody_connects() {
         path.display().to_string()
     };
     let good = file("good.csv", b"name,room\nann,1\n\"b\nob\",2\n");
-    let people = |name: &str, bytes: &[u8]| vec!["--people".to_owned(), file(name, bytes)];
+    let people = |name: &str, bytes: &[u8]| vec!["--users".to_owned(), file(name, bytes)];
     for (flags, names) in [
         (people("empty.csv", b""), &["empty.csv: "][..]),
         (people("head.csv", b"name\n"), &["head.csv: "]),
@@ -217,12 +217,12 @@ fn mistakes_are_told_before_anybody_connects() {
     for (flags, key, names) in [
         (&["--users", "/no/such.csv"][..], "users", &["/no/such.csv: "][..]),
         (
-            &["--people", &good, "-H", "X: {person.nmae}"],
+            &["--users", &good, "-H", "X: {person.nmae}"],
             "header",
             &["{person.nmae}: ", "{person.id}, {person.name}, {person.room}, {room}"],
         ),
-        (&["--people", &good, "-H", "X: {person.name}"], "users", &["row 2 "]),
-        (&["--people", &good, "--subprotocol", "{person.name}"], "users", &["row 2 "]),
+        (&["--users", &good, "-H", "X: {person.name}"], "users", &["row 2 "]),
+        (&["--users", &good, "--subprotocol", "{person.name}"], "users", &["row 2 "]),
         (&["-H", "X: {token}"], "header", &["{token}: ", "{person.id}, {room}", "--jwt-secret"]),
         (&["--jwt-secret", "env:NO_SUCH_VARIABLE"], "jwt_secret.value_validation", &["NO_SUCH_VARIABLE"]),
         (&["--jwt-secret", "abc"], "token_in", &[]),

@@ -31,7 +31,7 @@ const SECRETS: [(&str, &str); 2] =
 /// Fifty messages in rooms of five.
 fn broadcast(url: &str, more: &[&str]) -> Outcome {
     let mut command = throng(["broadcast", url, "--format", "json", "--quiet", "--no-store"]);
-    command.args(["--clients", &CLIENTS.to_string(), "--rooms", &PER_ROOM.to_string()]);
+    command.args(["--clients", &CLIENTS.to_string(), "--room-size", &PER_ROOM.to_string()]);
     if !["--rate", "--concurrent"].iter().any(|flag| more.contains(flag)) {
         command.args(["--concurrent", "4", "--sample-size", &MESSAGES.to_string()]);
     }
@@ -218,7 +218,7 @@ fn silent_applications_are_named_with_cause() {
         (&silent, "publish_connect_timeout"),
     ] {
         let mut command = throng(["broadcast", &url, "--quiet", "--no-store", "--format", "json"]);
-        command.args(["--clients", "20", "--rooms", "5", "--rate", "50", "--duration", "1s"]);
+        command.args(["--clients", "20", "--room-size", "5", "--rate", "50", "--duration", "1s"]);
         let outcome = run(command.args(["--publish-url", publish]), WITHIN);
         assert_eq!(outcome.code, Some(3), "{outcome}");
         let results = outcome.json();
@@ -329,7 +329,7 @@ impl Notifications {
     fn run(&self, key: &str, per_room: &str) -> Outcome {
         let mut command =
             throng(["broadcast", &format!("ws://{}/", self.address), "--format", "json", "--no-store"]);
-        command.args(["--clients", "200", "--rooms", per_room, "--rate", "100", "--duration", "3s"]);
+        command.args(["--clients", "200", "--room-size", per_room, "--rate", "100", "--duration", "3s"]);
         command.args(["--connect-timeout", "60s", "--quiet", "--app"]).arg(example().join("app.toml"));
         run(command.envs(SECRETS).env("API_KEY", key), WITHIN)
     }

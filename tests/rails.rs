@@ -52,7 +52,7 @@ impl Chat {
 
     fn run(&self, verb: &str, app: &Path, arguments: &[&str]) -> Outcome {
         let mut command = throng([verb, &format!("ws://{}/cable", self.address), "--format", "json"]);
-        command.args(["--clients", &CLIENTS.to_string(), "--rooms", &PER_ROOM.to_string()]);
+        command.args(["--clients", &CLIENTS.to_string(), "--room-size", &PER_ROOM.to_string()]);
         command.args(["--connect-timeout", "60s", "--no-preflight"]);
         command.args(["--origin", &format!("http://{}", self.address), "--app"]).arg(app);
         run(command.args(arguments), WITHIN)
@@ -153,7 +153,7 @@ fn a_session_and_an_action_need_no_file() {
     command.args([
         "--clients",
         &CLIENTS.to_string(),
-        "--rooms",
+        "--room-size",
         &PER_ROOM.to_string(),
         "--connect-timeout",
         "60s",

@@ -283,7 +283,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn moves_of_a_game() {
     let Some(recorded) = Recorded::by_panels(&table::GAME) else { return };
-    for (sessions, flags, others) in [(&[ADA][..], &[][..], 19), (&BOTH, &["--rooms", "5"], 4)] {
+    for (sessions, flags, others) in [(&[ADA][..], &[][..], 19), (&BOTH, &["--room-size", "5"], 4)] {
         recorded.init(sessions);
         recorded.assert_proven(&recorded.prove(CLIENTS_OF_PANELS, flags, others));
     }

@@ -166,9 +166,9 @@ impl Chat {
 
 /// Twenty clients in two rooms.
 const CLIENTS: u64 = 20;
-const MANY: &str = "--clients 20 --rooms 10";
+const MANY: &str = "--clients 20 --room-size 10";
 /// Four, whose copies are not waited for.
-const FEW: &str = "--clients 4 --rooms 2 --drain-timeout 3s";
+const FEW: &str = "--clients 4 --room-size 2 --drain-timeout 3s";
 
 /// An audit of such a server: 50 messages a second, to clients that are away for a second.
 fn audit(replay: Replay, flags: &str) -> (Outcome, Value, Arc<Chat>) {

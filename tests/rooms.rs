@@ -1,5 +1,5 @@
 //! Rooms over the protocols that have them: `{room}` in what a client joins with is the number of its own,
-//! and the reference server, which knows nothing of `--rooms`, keeps them apart by that alone.
+//! and the reference server, which knows nothing of `--room-size`, keeps them apart by that alone.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const MESSAGES: u64 = 50;
 
 /// Fifty broadcasts of twenty clients in rooms of five.
 fn broadcast(server: &Server, place: &str, dialect: &str, more: &[&str]) -> Outcome {
-    broadcast_in(&["--rooms", "5"], server, place, dialect, more)
+    broadcast_in(&["--room-size", "5"], server, place, dialect, more)
 }
 
 /// The same in other rooms.
@@ -52,7 +52,8 @@ fn own_server_needs_no_words_for_rooms() {
     std::fs::write(&app, "[broadcast]\nsend = '{\"type\":\"broadcast\",\"payload\":\"{id}\"}'\n").unwrap();
     for more in [&["--protocol", "phoenix"][..], &["--protocol", "json"], &["--app", app.to_str().unwrap()]] {
         let url = format!("ws://{}/", server.address);
-        let mut command = throng(["broadcast", &url, "--clients", "20", "--rooms", "5", "--format", "json"]);
+        let mut command =
+            throng(["broadcast", &url, "--clients", "20", "--room-size", "5", "--format", "json"]);
         let refused = run(command.args(more), RUN_MAX);
         refused.assert_failed(2, "usage.room_size", &["{room}"]);
     }
@@ -131,7 +132,7 @@ fn equal_rooms_share_the_clients() {
         (&["--room-count", "4", "--room-zipf", "-1"], "room_zipf.value_validation", &["10"]),
         (&["--room-count", "4", "--room-zipf", "1e300"], "room_zipf.value_validation", &["10"]),
         (&["--room-zipf", "1"], "room_count.missing_required_argument", &[]),
-        (&["--room-count", "4", "--rooms", "5"], "room_count.argument_conflict", &["--room-size"]),
+        (&["--room-count", "4", "--room-size", "5"], "room_count.argument_conflict", &["--room-size"]),
     ] {
         let outcome = broadcast_in(rooms, &server, "/ws?room={room}", "json", &[]);
         outcome.assert_failed(2, &format!("usage.{key}"), names);
@@ -201,7 +202,7 @@ fn topics_are_joined_by_rows() {
     )
     .unwrap();
     let server = Server::start(&[]);
-    let more = ["--topic", "room:{person.club}", "--people", people.to_str().unwrap()];
+    let more = ["--topic", "room:{person.club}", "--users", people.to_str().unwrap()];
     let outcome = broadcast(&server, "/socket/websocket", "phoenix", &more);
     outcome.assert_held();
     assert_eq!(counts(&outcome.json()), [MESSAGES * 5, MESSAGES * 5, 0, 0], "{outcome}");
@@ -264,6 +265,6 @@ fn long_topics_are_refused_before_the_run() {
         assert_eq!(outcome.code, Some(2), "{outcome}");
         assert!(outcome.stderr.contains("--topic") && outcome.stderr.contains("255 bytes"), "{outcome}");
     }
-    let outcome = broadcast(&server, "/ws?room={rom}", "raw", &["--rooms", "0"]);
+    let outcome = broadcast(&server, "/ws?room={rom}", "raw", &["--room-size", "0"]);
     assert_eq!(outcome.code, Some(2), "no rooms of nobody: {outcome}");
 }

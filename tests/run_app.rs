@@ -62,7 +62,7 @@ fn done(outcome: &Outcome) -> (String, u64, u64, u64) {
 fn it_runs_what_the_file_has() {
     let server = Server::start(&[]);
     let (_folder, all) = app(&[CHAT, BROADCAST, ECHO].concat());
-    assert_eq!(done(&run_app(&server, &all, &["--rooms", "5"])), ("broadcast".into(), 20, 50, 250));
+    assert_eq!(done(&run_app(&server, &all, &["--room-size", "5"])), ("broadcast".into(), 20, 50, 250));
     let (_folder, echo) = app(&[CHAT, ECHO].concat());
     assert_eq!(done(&run_app(&server, &echo, &[])), ("echo".into(), 20, 50, 50));
     let (_folder, silent) = app(CHAT);
@@ -109,7 +109,7 @@ fn people_may_be_number_or_file() {
     let (folder, chat) = app(&text);
     let people = folder.path().join("people.csv");
     fs::write(&people, "club\n".to_owned() + &"a\na\n".repeat(5) + &"b\n".repeat(10)).unwrap();
-    let more = ["--people", people.to_str().unwrap(), "--rooms", "10"];
+    let more = ["--users", people.to_str().unwrap(), "--room-size", "10"];
     assert_eq!(done(&run_app(&server, &chat, &more)), ("broadcast".into(), 20, 50, 500));
 }
 
@@ -124,7 +124,7 @@ fn mistakes_say_what_to_do() {
         (&silent, &["--search"], "search", "[broadcast], [say.NAME]"),
         (&echo, &["--senders", "10%"], "senders", "[broadcast]"),
         (&echo, &["--to", "others"], "to", "[broadcast]"),
-        (&silent, &["--people", "5"], "users", "5"),
+        (&silent, &["--users", "5"], "users", "5"),
         (&silent, &["--app", "x.toml"], "app", "throng run app.toml"),
         (&PathBuf::from("ws://127.0.0.1:9/"), &[], "file", "throng run app.toml"),
         (&wrong, &[], "file", "chat.toml:7:8"),

@@ -170,7 +170,7 @@ fn identities_are_told_to_the_server_alone() {
         let mut command =
             throng([verb, &format!("{scheme}://{address}{path}?n={{person.name}}&t={{token}}")]);
         command.args(flags.split_ascii_whitespace()).args(["-H", "X-Name: {person.name}"]);
-        command.args(["--people", &there("users.csv"), "--jwt-secret", "env:THE_KEY", "--threads", "1"]);
+        command.args(["--users", &there("users.csv"), "--jwt-secret", "env:THE_KEY", "--threads", "1"]);
         command.args(["--out", &at("out"), "--store", &at("runs.db"), "--stream", &at("stream.jsonl")]);
         command.env("THE_KEY", format!("{marker}-key")).env("XDG_DATA_HOME", folder.path());
         let process = Process::start(&mut command);

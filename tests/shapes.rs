@@ -191,7 +191,7 @@ fn sized_messages_come_back_as_sent() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("people.csv");
     std::fs::write(&file, "user,text\nann,hello\nbob,\"say \"\"hi\"\"\"\neve,päuschen\n").unwrap();
-    let data = format!("--data {}", file.display());
+    let data = format!("--payload-rows {}", file.display());
     for flags in [
         "echo --payload 100..4KiB",
         "echo --protocol json --payload 0..20000 --threads 2",

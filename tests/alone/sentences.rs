@@ -174,7 +174,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 15] = [
         "broadcast {ws} --protocol json --clients 20 -s 20 --slow 50%:1MiB/s --name fields --note here",
     ),
     (HONEST, Place::Here, "stream {http}stream?events=20 --api openai -c 2 -n 4"),
-    (HONEST, Place::Here, "broadcast {ws}?channel={room} --clients 10 --rooms 5 --rate 20 -d 1s"),
+    (HONEST, Place::Here, "broadcast {ws}?channel={room} --clients 10 --room-size 5 --rate 20 -d 1s"),
     (
         Host::Reference("--history 1000 --fault forget=9%10"),
         Place::Here,

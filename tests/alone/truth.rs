@@ -161,7 +161,7 @@ fn meddle(row: &Row, server: &Server) -> Outcome {
 
 fn generator(server: &Server, load: &str) -> std::process::Command {
     let mut words = load.split_whitespace();
-    let place = if load.contains("--rooms") { "ws?room={room}" } else { "" };
+    let place = if load.contains("--room-size") { "ws?room={room}" } else { "" };
     // What a server is to do with an answer in pieces stands behind the verb.
     let (verb, url) = match words.next().expect("a verb") {
         asked if asked.contains('?') => ("stream", format!("http://{}/{asked}", server.address)),

@@ -52,7 +52,7 @@ pub(super) struct Setting {
 }
 
 /// Members of a room, where a file has rooms.
-const ROOM: [&str; 2] = ["--rooms", "10"];
+const ROOM: [&str; 2] = ["--room-size", "10"];
 
 pub(super) const GAME: Case = Case {
     app: "a game, fire and forget",

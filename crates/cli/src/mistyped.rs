@@ -27,7 +27,8 @@ const TIPS: [Tip; 1] = [
     },
 ];
 
-/// A flag of another load generator, and those of ours that do the same, of which a verb has one.
+/// A flag that other load generators have, or that is easily guessed, and those of ours that do the same, of
+/// which a verb has one.
 struct Foreign {
     name: &'static str,
     ours: &'static [&'static str],
@@ -37,8 +38,8 @@ const CLIENTS: &[&str] = &["--clients", "--connections"];
 const RATE: &[&str] = &["--rate"];
 const MESSAGES: &[&str] = &["--sample-size", "--amount"];
 
-/// Flags of k6, Artillery, hey, oha, autocannon and wrk.
-const FOREIGN: [Foreign; 9] = [
+/// Flags of k6, Artillery, hey, oha, autocannon and wrk; and names that could mean two things here.
+const FOREIGN: [Foreign; 13] = [
     Foreign { name: "-c", ours: CLIENTS },
     Foreign { name: "--vus", ours: CLIENTS },
     Foreign { name: "--connections", ours: CLIENTS },
@@ -48,6 +49,10 @@ const FOREIGN: [Foreign; 9] = [
     Foreign { name: "--iterations", ours: MESSAGES },
     Foreign { name: "--requests", ours: MESSAGES },
     Foreign { name: "--timeout", ours: &["--connect-timeout"] },
+    Foreign { name: "--rooms", ours: &["--room-count"] },
+    Foreign { name: "--people", ours: &["--users"] },
+    Foreign { name: "--users", ours: &["--sessions"] },
+    Foreign { name: "--data", ours: &["--body", "--payload-rows"] },
 ];
 
 /// The verb that a URL alone stands for, and the one that loads a server.
@@ -279,6 +284,11 @@ mod tests {
             ("throng http --qps 10", "--qps", "--rate"),
             ("throng http --vus 10", "--vus", "--connections"),
             ("throng http --iterations 10", "--iterations", "--amount"),
+            ("throng echo --rooms 10", "--rooms", "--room-count?"),
+            ("throng echo --people users.csv", "--people", "--users?"),
+            ("throng record http://h/ --users 2", "--users", "--sessions?"),
+            ("throng http --data x", "--data", "--body?"),
+            ("throng echo --data rows.csv", "--data", "--payload-rows?"),
             ("throng http --latency", "--latency", "leave it out"),
             ("throng serve --stream", "--stream", "/stream"),
             ("throng idle --protocol sse --http2 --streams 9", "--streams", "throng stream"),

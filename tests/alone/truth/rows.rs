@@ -110,7 +110,7 @@ fn rooms() -> Vec<Row> {
         row(
             "sends one copy of 100 to another room, too",
             "leak=99%100",
-            format!("{BROADCAST} --rooms 5 --senders 5% -s {MESSAGES}"),
+            format!("{BROADCAST} --room-size 5 --senders 5% -s {MESSAGES}"),
             |truth| {
                 truth.exactly("received", 5 * MESSAGES);
                 truth.exactly("leaked", MESSAGES / 20);
@@ -151,7 +151,7 @@ fn rooms() -> Vec<Row> {
         row(
             "loses one copy of 100 of what is published",
             "drop=99%100",
-            format!("{BROADCAST} --rooms 5 -s {MESSAGES} --publish-url /publish/{{room}}"),
+            format!("{BROADCAST} --room-size 5 -s {MESSAGES} --publish-url /publish/{{room}}"),
             |truth| {
                 truth.exactly("received", 5 * MESSAGES - MESSAGES / 20);
                 truth.exactly("missing", MESSAGES / 20);

@@ -54,7 +54,6 @@ pub(crate) struct RunArgs {
     /// A CSV file; each message carries a row as JSON (raw, json)
     #[arg(
         long = "payload-rows",
-        alias = "data",
         value_name = "FILE",
         conflicts_with = "payload_padding",
         help_heading = "Messages"

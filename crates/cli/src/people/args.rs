@@ -19,11 +19,11 @@ const ROOM_COUNT: &str = "--room-count";
 pub(crate) struct PeopleArgs {
     /// CSV file with a row for each client, taken in turn: {person.COLUMN} stands for its value in the URL, -H,
     /// --auth …; {person.id} is the client's number, also without a file
-    #[arg(long = "users", alias = "people", value_name = "FILE.csv")]
+    #[arg(long = "users", value_name = "FILE.csv")]
     pub(crate) people: Option<PathBuf>,
     /// Each N clients share a room, by their numbers: {room} is its number, from 0. A broadcast
     /// is due to its sender's room, and a copy that comes from another has leaked [default: one room for all]
-    #[arg(long = "room-size", alias = "rooms", value_name = "N", conflicts_with = "room_count")]
+    #[arg(long = "room-size", value_name = "N", conflicts_with = "room_count")]
     rooms: Option<NonZero<u32>>,
     /// Number of rooms, over which the largest step's clients are spread by their numbers: equally, or as
     /// --room-zipf says

@@ -57,7 +57,7 @@ pub(crate) struct Record {
     #[arg(long)]
     open: bool,
     /// Users to record, each at an address of its own; values that differ between them become columns of users.csv
-    #[arg(long, alias = "users", value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=2))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=2))]
     sessions: u8,
     /// Folder for the files [default: this one]
     #[arg(long, value_name = "DIR")]
