@@ -8,6 +8,7 @@ mod idioms;
 mod modules;
 mod names;
 mod pages;
+mod promises;
 mod unused;
 mod wordings;
 mod words;

@@ -136,8 +136,8 @@ fn sentences_are_told_from_messages_and_data() {
 }
 
 /// A test, and the sentences in its body.
-struct Test {
-    name: String,
+pub(super) struct Test {
+    pub(super) name: String,
     /// In what it compares and does.
     sentences: Vec<String>,
     /// In the messages of its assertions.
@@ -201,7 +201,7 @@ fn explained(tokens: &[TokenTree]) -> Option<(Group, usize)> {
 }
 
 /// The tests of a file, those in macros among them.
-fn tests_of(text: &str) -> Vec<Test> {
+pub(super) fn tests_of(text: &str) -> Vec<Test> {
     let tokens = TokenStream::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let mut tests = Vec::new();
     find_tests(&tokens.into_iter().collect::<Vec<_>>(), &mut tests);
