@@ -33,7 +33,24 @@ fn has_own_mounts() -> bool {
 }
 
 /// Variables that name caches of toolchains, with which another toolchain would start what is in them.
-const CACHES: [&str; 6] = ["CARGO_HOME", "GOPATH", "GEM_HOME", "CABAL_DIR", "LEIN_HOME", "MIX_HOME"];
+const CACHES: [&str; 16] = [
+    "CARGO_HOME",
+    "GOPATH",
+    "GOMODCACHE",
+    "GOCACHE",
+    "npm_config_cache",
+    "NPM_CONFIG_CACHE",
+    "PIP_CACHE_DIR",
+    "PYTHONPYCACHEPREFIX",
+    "UV_CACHE_DIR",
+    "GEM_HOME",
+    "BUNDLE_USER_HOME",
+    "MAVEN_USER_HOME",
+    "MIX_HOME",
+    "HEX_HOME",
+    "LEIN_HOME",
+    "CABAL_DIR",
+];
 
 /// A program that tries what it is not to do, and notes what came of it. Arguments: the folder of the user's
 /// home, another's temporary folder, a process of another's, and the variables of caches.
