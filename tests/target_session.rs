@@ -54,7 +54,8 @@ try 'learn a size in the home', sub { -s "$user/home/marker" };
 try 'watch the home', sub { my $home = "$user/home/marker\0"; syscall($add, syscall($watch, 0), $home, 0x100) > 0 };
 try 'limit a process outside', sub { my $limit = "\0" x 16; syscall($prlimit, int($number / 4), 7, 0, $limit) == 0 };
 try 'leave a setuid program', sub { opened('>', 'left') && chmod(04755, 'left') && (stat 'left')[2] & 04000 };
-try 'read what a variable names', sub { reads($ENV{PIP_CONFIG_FILE}) };
+try 'read a file that a variable names', sub { reads($ENV{PIP_CONFIG_FILE}) && reads($ENV{npm_config_userconfig}) };
+try 'read a folder that a variable names', sub { reads("$ENV{JAVA_HOME}/release") };
 try 'change a mode outside', sub { chmod 0600, "$user/beside/private" };
 try 'change a time outside', sub { utime 0, 0, "$user/beside/private" };
 try 'write outside', sub { opened('>>', "$user/beside/written") };
@@ -94,7 +95,7 @@ enum Walls {
 /// Folders of which a target sees nothing.
 const HIDDEN: [&str; 6] = ["/home", "/root", "/mnt", "/media", "/tmp", "/var/tmp"];
 /// Folders of which it cannot even learn names, or reach sockets, where it has mounts of its own.
-const PASSING: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+pub(crate) const PASSING: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
 /// A user at a terminal, with a target that reaches for what is the user's.
 struct Session {
@@ -115,11 +116,12 @@ impl Session {
             [&socket, &at("socket")].map(|path| UnixListener::bind(path).unwrap());
         let listeners = (passing_socket, other_socket, TcpListener::bind("127.0.0.1:0").unwrap());
         let port = listeners.2.local_addr().unwrap().port();
-        for folder in ["home", "beside", "cargo", "targets/sh-none"] {
+        for folder in ["home/java", "beside", "cargo", "targets/sh-none"] {
             fs::create_dir_all(at(folder)).unwrap();
         }
-        let private = ["home/marker", "home/pip.conf", "cargo/credentials.toml", "beside/private"];
-        for file in private.map(at).into_iter().chain([shared(number)]) {
+        let named = ["home/pip.conf", "home/npmrc", "home/java/release"];
+        let private = ["home/marker", "cargo/credentials.toml", "beside/private"];
+        for file in named.into_iter().chain(private).map(at).chain([shared(number)]) {
             fs::write(&file, "private").unwrap();
             fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         }
@@ -151,7 +153,8 @@ impl Session {
         let mut command = Command::new("script");
         command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
         command.env("HOME", at("home")).env("CARGO_HOME", at("cargo"));
-        command.env("PIP_CONFIG_FILE", at("home/pip.conf"));
+        command.env("PIP_CONFIG_FILE", at("home/pip.conf")).env("npm_config_userconfig", at("home/npmrc"));
+        command.env("JAVA_HOME", at("home/java"));
         run(&mut command, RUN_MAX)
     }
 
@@ -203,7 +206,8 @@ impl Session {
             ("watch the home", !is_gone(&self.user)),
             ("limit a process outside", is_bare || walls == Walls::OfServer),
             ("leave a setuid program", true),
-            ("read what a variable names", true),
+            ("read a file that a variable names", true),
+            ("read a folder that a variable names", true),
             ("change a mode outside", has_packages || is_bare),
             ("change a time outside", has_packages || is_bare),
             ("write outside", has_packages && !is_hidden),

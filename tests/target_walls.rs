@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::skip;
 use crate::support::throng::{Outcome, run, throng, under};
+use crate::target_session::PASSING;
 use crate::targets::{manifest, target};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -126,12 +127,17 @@ impl Prying {
 
     /// A verb of `throng targets`, as the user whose home that is.
     fn targets(&self, verb: &str) -> Outcome {
+        run(&mut self.command(verb), RUN_MAX)
+    }
+
+    fn command(&self, verb: &str) -> Command {
         let at = |path: &str| self.user.path().join(path);
         let mut command = throng(["targets", verb, "sh-none", "--format", "json", "--targets-dir"]);
         command.arg(at("targets")).env("HOME", at("home")).envs(CACHES.map(|name| (name, at("cargo"))));
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}:{path}", at("home/tools/bin").display()));
-        run(command.env("AWS_SECRET_ACCESS_KEY", "open sesame"), RUN_MAX)
+        command.env("AWS_SECRET_ACCESS_KEY", "open sesame");
+        command
     }
 
     /// Its notes in a file of its folder, line by line.
@@ -276,6 +282,42 @@ fn kernels_without_walls_are_said_once() {
     let Some((outcome, log)) = without else { return };
     assert_eq!(outcome.stderr.matches("no Landlock").count(), 1, "{outcome}");
     assert_eq!(log, "here");
+}
+
+#[test]
+fn homes_are_read_without_landlock() {
+    let has_strace = Command::new("strace").arg("--version").output().is_ok();
+    if !(has_strace && has_own_mounts()) {
+        return skip("mounts without Landlock", "needs strace and mount namespaces");
+    }
+    let step = "install = { command = [\"sh\", \"-c\", \"PRY\"] }\n";
+    let installer = Prying::new(&(manifest(r#"["true"]"#) + step));
+    let plain = installer.command("install");
+    let injected = "--inject=landlock_create_ruleset:error=ENOSYS";
+    let mut traced = under("strace", &["-f", "-qq", "-o", "/dev/null", injected], &plain);
+    traced.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let outcome = run(&mut traced, RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.stderr.matches("no Landlock").count(), 1, "{outcome}");
+    let noted = installer.noted("install.log");
+    let is_seen = |place: &TempDir| !PASSING.iter().any(|folder| place.path().starts_with(folder));
+    for (what, is) in [
+        ("read the home", is_seen(&installer.user)),
+        ("read beside", is_seen(&installer.user)),
+        ("read others' temporary files", is_seen(&installer.temporary)),
+        ("write there", false),
+        ("remove there", false),
+        ("change a toolchain", false),
+        ("write beside", false),
+        ("change a mode outside", false),
+        ("change a time outside", false),
+        ("change the user's cache", false),
+        ("write its own CARGO_HOME", true),
+    ] {
+        let line = format!("{what}: {}", if is { "yes" } else { "no" });
+        assert!(noted.contains(&line), "not {line:?}: {noted:?}");
+    }
+    installer.assert_untouched();
 }
 
 #[test]
