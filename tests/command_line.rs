@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use net::errors::ErrorKind;
-use rustix::fs::Mode;
 use stats::is_shown;
 
 use crate::support::black_hole::BlackHole;
@@ -349,39 +348,6 @@ fn a_file_that_is_cut_short_is_named() {
         assert!(outcome.stderr.contains("cut.json"), "{outcome}");
         assert!(outcome.stdout.is_empty(), "{outcome}");
     }
-}
-
-#[test]
-fn pipes_and_devices_are_not_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe.json");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
-    let (folder, pipe) = (folder.path().to_str().unwrap(), pipe.to_str().unwrap());
-    for file in [pipe, "/dev/zero"] {
-        let credentials = format!("file:{file}");
-        for (arguments, key) in [
-            (&["run", file][..], "file"),
-            (&["echo", "ws://127.0.0.1:1/", "--app", file], "file"),
-            (&["echo", "ws://127.0.0.1:1/", "--users", file], "users"),
-            (&["echo", "wss://127.0.0.1:1/", "--ca", file], "ca"),
-            (&["echo", "ws://127.0.0.1:1/", "--token", &credentials], "token.value_validation"),
-            (&["compare", file, file], "run.irregular_file"),
-            (&["shootout", file], "suite"),
-            (&["shootout", "--resume", file], "resume"),
-        ] {
-            let outcome = run(throng([]).args(arguments).args(["--format", "json"]), RUN_MAX);
-            outcome.assert_failed(2, &format!("usage.{key}"), &[file]);
-        }
-        for arguments in
-            [&["serve", "--cert", file, "--key", file][..], &["events", file], &["runs", "import", file]]
-        {
-            let outcome = run(throng([]).args(arguments), RUN_MAX);
-            assert!(outcome.code == COULD_NOT_RUN && outcome.stderr.contains(file), "{outcome}");
-        }
-    }
-    // The pipe is the one file in it with the name of results.
-    let outcome = run(&mut throng(["report", folder]), RUN_MAX);
-    assert!(outcome.code == COULD_NOT_RUN && outcome.stderr.contains(folder), "{outcome}");
 }
 
 #[test]

@@ -53,6 +53,7 @@ mod hostile_streams;
 mod http;
 mod http2;
 mod init;
+mod inputs;
 mod installed;
 mod keys;
 mod liars;

@@ -35,7 +35,7 @@ pub struct Sibling {
 impl Sibling {
     /// Takes this process's part, if it has one. The part can be taken once; a malformed part is an error.
     pub fn from_env() -> io::Result<Option<Sibling>> {
-        env::var(VARIABLE).ok().map(|text| Sibling::parse(&text)).transpose()
+        env::var_os(VARIABLE).map(|text| Sibling::parse(&text.to_string_lossy())).transpose()
     }
 
     fn parse(text: &str) -> io::Result<Sibling> {
