@@ -86,6 +86,22 @@ fn folders_of_results_may_have_other_files() {
     report("dangling.json");
 }
 
+#[test]
+fn manifests_that_are_no_files_are_mistakes() {
+    let folder = tempfile::tempdir().unwrap();
+    let [pipe, dangling] = ["sh-pipe", "sh-dangling"].map(|name| {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        folder.path().join(name).join("target.toml")
+    });
+    mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    symlink("nowhere", &dangling).unwrap();
+    let list = ["targets", "list", "--format", "json", "--targets-dir"];
+    let outcome = run(throng(list).arg(folder.path()), REACTS_WITHIN);
+    for named in ["sh-pipe/target.toml", "sh-dangling/target.toml"] {
+        assert!(outcome.stdout.contains(named), "{outcome}");
+    }
+}
+
 /// Each name was once compared with all before it, which took a minute for these.
 #[test]
 fn users_may_have_many_columns() {

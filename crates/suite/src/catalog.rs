@@ -24,7 +24,8 @@ impl TargetCatalog {
         // Commands run in these folders, and name programs relative to them.
         let folder = folder.canonicalize()?;
         let mut folders: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
-        folders.retain(|folder| folder.join(manifest::FILE_NAME).is_file());
+        // Of any kind: a pipe or a dangling link is a mistake to tell, and no folder to leave out.
+        folders.retain(|folder| folder.join(manifest::FILE_NAME).symlink_metadata().is_ok());
         folders.sort();
         let mut catalog = TargetCatalog { targets: vec![Target::reference()], mistakes: Vec::new() };
         for folder in folders {
