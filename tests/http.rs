@@ -125,6 +125,14 @@ fn misdeeds_are_counted_by_kind() {
 
 #[test]
 fn plain_answers_have_no_close_handshake() {
+    let cuts: [fn(&mut Peer); 2] =
+        [|p| p.request().fin(), |p| p.answer("200 OK\r\nContent-Length: 50").fin()];
+    for treat in cuts {
+        let server = HostileServer::start(treat);
+        let results = http(&format!("http://{}/", server.address), "-c 2 -d 1 --drain-timeout 1s").json();
+        let example = results["steps"][0]["counts"]["errors"]["eof"]["example"].as_str().unwrap_or_default();
+        assert!(example.contains("answer was whole") && !example.contains("handshake"), "{results:#}");
+    }
     let server = HostileServer::start(|p| p.request().fin());
     let url = format!("http://{}/", server.address);
     for verb in ["http", "stream"] {
