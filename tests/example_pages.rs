@@ -12,7 +12,9 @@ use crew::http::{Source, Timeouts};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::node::Scripts;
 use crate::support::process::Process;
+use crate::support::python::python_of;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{caveat, errors_of, program, run, sum_of};
 use crate::support::{free_address, retry, skip};
@@ -88,9 +90,17 @@ impl Page {
                 self.load(&line);
                 runs += 1;
             } else {
-                let steps = line.split(" && ");
-                for step in steps {
-                    if let Err(Unavailable(why)) = complete(&mut self.command(step)) {
+                for step in line.split(" && ") {
+                    let done = match step {
+                        // It empties the folder first, which another test may be using.
+                        "npm ci" => Scripts::install_in("examples", example).map(drop),
+                        // Two that install into one environment at a time break it.
+                        _ if step.contains("pip install") => {
+                            python_of(&self.folder).and_then(|_| complete(&mut self.command(step))).map(drop)
+                        }
+                        _ => complete(&mut self.command(step)).map(drop),
+                    };
+                    if let Err(Unavailable(why)) = done {
                         return skip(&format!("examples/{example}"), &why);
                     }
                 }
