@@ -1,16 +1,16 @@
-//! Socket.IO on the server's side, over plain requests and from there to a WebSocket, held to sessions
-//! recorded between socket.io 4.8 and its client.
+//! Socket.IO on the server's side, over plain requests, held to sessions recorded between socket.io 4.8 and
+//! its client.
 
-use std::sync::Arc;
+mod recovery;
+mod takeover;
 
 use codec::Error;
-use wire::{Failure, History, Keep, ReplayFault, Settings};
+use wire::{Failure, Settings};
 
 use crate::common::world::World;
 use crate::common::*;
 
 const PATH: &str = "/socket.io/?EIO=4&transport=polling";
-const WEBSOCKET_PATH: &str = "/socket.io/?EIO=4&transport=websocket";
 /// By then the event that follows a connect is there.
 const GREETED_MS: u64 = 10;
 const BAD_REQUEST: &str = r#"{"code":3,"message":"Bad request"}"#;
@@ -293,186 +293,6 @@ fn bodies_may_have_the_handshakes_size() {
         session.world.send(session.pushes, request.as_bytes()),
         Err(Failure::Codec(Error::BodyTooLarge))
     );
-}
-
-#[test]
-fn a_websocket_takes_a_session_over() {
-    let mut world = world();
-    let mut session = Session::connected(&mut world);
-    session.start_poll();
-    let (socket, first) = session.websocket();
-    assert_eq!(first, b"", "it says nothing before it is asked");
-    assert_eq!(session.answer(session.polls), None, "polling goes on until the probe");
-    assert_eq!(session.tell(socket, &["2probe"]), ["3probe"]);
-    assert_eq!(session.answer(session.polls), Some((200, "6".into())));
-    assert_eq!(session.poll(), (200, "6".into()), "no poll is held any more");
-    assert_eq!(session.push(r#"42["message","while probing"]"#), (200, "ok".into()));
-    assert_eq!(
-        session.tell(socket, &["5", r#"42["message","after"]"#]),
-        [r#"42["message-back","while probing"]"#, r#"42["message-back","after"]"#]
-    );
-    assert_eq!(session.poll(), (400, BAD_REQUEST.into()), "the session is the WebSocket's");
-    assert_eq!(session.push("40"), (400, BAD_REQUEST.into()));
-    let (late, first) = session.websocket();
-    assert!(first == plain(0x88, b"") && session.world.is_closed(late), "the session has one");
-    assert_eq!(session.tell(socket, &[r#"42["echo",1]"#]), [r#"42["echo",1]"#]);
-    session.world.pass_ms(300);
-    assert_eq!(said(&session.world.take(socket)), ["2"], "heartbeats go on");
-    assert_eq!(session.tell(socket, &["3", "41", "40"]).len(), 1);
-    session.world.abort(socket);
-    session.polls = session.world.connect();
-    assert!(session.is_gone());
-    assert_eq!(session.refused(), "Session ID unknown");
-    assert_eq!(world.sessions(), 0);
-}
-
-#[test]
-fn a_websocket_in_a_hurry() {
-    let mut world = world();
-    let mut session = Session::connected(&mut world);
-    let (socket, _) = session.websocket();
-    assert_eq!(
-        session.tell(socket, &["2probe", "5", r#"42["message","at once"]"#]),
-        ["3probe", r#"42["message-back","at once"]"#]
-    );
-    let mut session = Session::connected(&mut world);
-    let attached = r#"451-["message",{"_placeholder":true,"num":0}]"#;
-    assert_eq!(session.push(attached), (200, "ok".into()));
-    let (socket, _) = session.websocket();
-    session.tell(socket, &["2probe", "5"]);
-    session.world.send(socket, &masked(0x82, b"\x07")).unwrap();
-    let answer = said(&session.world.take(socket));
-    assert_eq!(
-        answer,
-        [attached.replace("message", "message-back"), "07".into()],
-        "nothing half done is lost"
-    );
-}
-
-#[test]
-fn behind_a_goodbye_nothing_is_heard_or_said() {
-    let mut world = world();
-    let mut session = Session::connected(&mut world);
-    let (teller, _) = session.websocket();
-    let join = r#"42["join","a"]"#;
-    session.tell(teller, &["2probe", "5", join]);
-    for words in [&["2probe", "5", join, "1"][..], &["2probe", "5", "1", join]] {
-        let mut session = Session::connected(&mut world);
-        let (socket, _) = session.websocket();
-        session.world.send(socket, &masked_texts(words)).unwrap();
-        assert!(session.world.take(socket).ends_with(&plain(0x88, b"")));
-        world.send(teller, &masked_texts(&[r#"42["broadcast",1]"#])).unwrap();
-        assert_eq!(world.take(socket), [], "{words:?}");
-    }
-    let mut session = Session::connected(&mut world);
-    session.push("1");
-    session.world.send(teller, &masked_texts(&[r#"42["broadcast",2]"#])).unwrap();
-    assert_eq!(session.poll(), (200, "6".into()), "over requests");
-}
-
-/// A server that keeps broadcasts, and hardly ever pings.
-fn keeping() -> World {
-    let mut world = World::new();
-    world.cfg.settings = Settings::default().with("socketio-ping-interval", 3_600_000_000_000_u64);
-    let history = History::new(Keep::Messages(10), |_| ReplayFault::default());
-    world.cfg.history = Some(Arc::new(history));
-    world
-}
-
-/// Opens a WebSocket in a room.
-fn open(world: &mut World, room: &str) -> usize {
-    let at = world.connect();
-    let path = format!("{WEBSOCKET_PATH}&room={room}");
-    world.send(at, request("").replace("/chat", &path).as_bytes()).unwrap();
-    world.take(at);
-    at
-}
-
-fn talk(world: &mut World, at: usize, messages: &[&str]) -> Vec<String> {
-    world.send(at, &masked_texts(messages)).unwrap();
-    said(&world.take(at))
-}
-
-/// The connect of a client that has got the messages up to this offset, by the answer to its connect before.
-fn again(answer: &str, offset: u32) -> String {
-    let (_, rest) = answer.split_once(r#""pid":""#).unwrap();
-    let pid = rest.trim_end_matches(r#""}"#);
-    format!(r#"40{{"pid":"{pid}","offset":"{offset}"}}"#)
-}
-
-#[test]
-fn recovered_sessions_keep_their_rooms() {
-    let mut world = keeping();
-    let join = |room: &str| format!(r#"420["join","{room}"]"#);
-    let broadcast = |room: &str, n: u32| format!(r#"42["broadcast",{{"room":"{room}","n":{n}}}]"#);
-    let copy = |room: &str, n: u32| format!(r#"42["broadcast",{{"room":"{room}","n":{n}}},"{n}"]"#);
-    let first = open(&mut world, "x");
-    let heard = talk(&mut world, first, &["40", &join("a"), &join("b"), &broadcast("a", 1)]);
-    assert!(heard.contains(&copy("a", 1)), "{heard:?}");
-    // Longer than a session is kept behind its last heartbeat.
-    world.now_ns += 360_000_000_000;
-    world.abort(first);
-    let other = open(&mut world, "x");
-    let others = ["b", "a", "c"].map(join);
-    talk(&mut world, other, &["40", &others[0], &others[1], &others[2]]);
-    talk(&mut world, other, &[&broadcast("b", 2), &broadcast("c", 3), &broadcast("a", 4)]);
-    let back = open(&mut world, "x");
-    assert_eq!(talk(&mut world, back, &[&again(&heard[0], 1)])[1..], [copy("b", 2), copy("a", 4)]);
-    talk(&mut world, other, &[&broadcast("b", 5), &broadcast("c", 6)]);
-    assert_eq!(said(&world.take(back)), [copy("b", 5)]);
-}
-
-#[test]
-fn recovered_sessions_stay_out_of_rooms_left() {
-    let copy = |n: u32| format!(r#"42["broadcast",{n},"{n}"]"#);
-    let moves = [r#"42["join","a"]"#, r#"42["leave","a"]"#];
-    for (moves, hears) in [(&moves[..0], true), (&moves[..], false)] {
-        let mut world = keeping();
-        let [first, other] = [(); 2].map(|()| open(&mut world, "x"));
-        let heard = talk(&mut world, first, &[&["40"][..], moves].concat());
-        world.abort(first);
-        talk(&mut world, other, &["40", r#"42["broadcast",1]"#]);
-        let back = open(&mut world, "x");
-        let missed = talk(&mut world, back, &[&again(&heard[0], 0)]).split_off(1);
-        talk(&mut world, other, &[r#"42["broadcast",2]"#]);
-        let all = [missed, said(&world.take(back))].concat();
-        assert_eq!(all, if hears { vec![copy(1), copy(2)] } else { vec![] }, "{moves:?}");
-    }
-}
-
-#[test]
-fn websockets_that_do_not_take_over() {
-    let mut world = world();
-    for messages in [&["5"][..], &["2"], &["42[\"message\"]"], &["2probe", "2probe"], &["2probe", "6"]] {
-        let mut session = Session::connected(&mut world);
-        let (socket, _) = session.websocket();
-        let last = session.tell(socket, messages).pop();
-        assert_eq!(last.as_deref(), Some("close 1002"), "{messages:?}");
-    }
-    let mut session = Session::connected(&mut world);
-    let (first, _) = session.websocket();
-    let (second, close) = session.websocket();
-    assert!(close == plain(0x88, b"") && session.world.is_closed(second), "one at a time");
-    assert_eq!(session.tell(first, &["2probe"]), ["3probe"]);
-    let path = session.path.clone();
-    session.path = path.replace("EIO=4", "EIO=3");
-    assert_eq!(session.poll(), (400, BAD_REQUEST.into()), "another version");
-    assert_eq!(session.refused(), "Bad request");
-    session.path = PATH.replace("polling", "polling&sid=nobody");
-    assert_eq!(session.refused(), "Session ID unknown");
-    // One that does nothing is cut off, and polling goes on.
-    world.cfg.settings = Settings::default();
-    let mut session = Session::open(&mut world, "/engine.io/?EIO=4&transport=polling");
-    let (socket, _) = session.websocket();
-    assert_eq!(session.tell(socket, &["2probe"]), ["3probe"]);
-    session.world.pass_s(9);
-    assert!(!session.world.is_closed(socket));
-    session.world.pass_s(1);
-    assert!(session.world.is_closed(socket));
-    session.start_poll();
-    assert_eq!(session.answer(session.polls), None, "held again");
-    assert_eq!(session.push("4hello\x1ebAQIDBA=="), (200, "ok".into()));
-    assert_eq!(session.answer(session.polls), Some((200, "4hello\x1ebAQIDBA==".into())));
 }
 
 #[test]
