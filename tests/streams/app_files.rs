@@ -1,4 +1,4 @@
-//! Streamed answers that an app's file asks for: its logins, its users' prompts, and the keys that are refused.
+//! Streamed answers that an app's file asks for: its logins, its users' prompts, and its errors.
 
 use super::{counts, journal, node};
 use crate::support::requests::RUN_MAX;
