@@ -16,40 +16,22 @@
 
 use std::sync::Arc;
 
-use codec::http::query;
 use codec::json;
-use codec::json::scan::Scan;
-use codec::ws::frame::{self, Opcode};
 
-use super::packet::{self, Kind, MAIN, Packet};
-use super::payload;
+use super::output::PacketOutput;
+use super::packet::{self, Kind, MAIN, Packet, in_packet};
 use super::places::{Move, Places};
 use super::recovery::{self, Known, Recovered, Token};
-use super::sid::SID_CHARS;
+use super::reply::Reply;
+use super::rooms::{first_of, hash, room, room_of_broadcast};
 use super::version::Version;
-use crate::dialect_id::DialectId;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::history::History;
-use crate::room;
 use crate::room::Room;
 
 /// The namespaces that there are.
 const NAMESPACES: [&[u8]; 2] = [MAIN, b"/custom"];
-
-/// An outlet of packets.
-pub(crate) trait PacketOutput {
-    /// A packet of text, in parts.
-    fn text(&mut self, parts: &[&[u8]]);
-    /// An attachment of the packet before.
-    fn attachment(&mut self, bytes: &[u8]);
-    /// An id for a socket.
-    fn sid(&mut self) -> [u8; SID_CHARS];
-    /// The history of broadcasts, if it is kept, and the time.
-    fn history(&self) -> Option<(Arc<History>, u64)>;
-    /// The room of this session in a namespace.
-    fn room(&self, namespace: &[u8]) -> Room;
-}
 
 /// One session's namespaces, and the packet that is not whole yet.
 #[derive(Debug)]
@@ -75,17 +57,8 @@ struct Partial {
     attachments: Vec<Vec<u8>>,
 }
 
-/// Shared parts of answers and broadcasts.
-struct Reply<'a> {
-    namespace: &'static [u8],
-    room: u64,
-    attachments: &'a [Vec<u8>],
-    /// Bytes of the message that is answered, its attachments apart.
-    bytes: u32,
-}
-
 impl App {
-    /// A session that is in this room of each namespace: see [`room_at`].
+    /// A session that is in this room of each namespace: see [`room_at`](super::rooms::room_at).
     pub(crate) fn new(version: Version, room: u64) -> App {
         let connected = [false; NAMESPACES.len()];
         let (left, places) = (connected, Places::new(room));
@@ -338,115 +311,6 @@ impl App {
     }
 }
 
-/// A namespace as it stands in a packet.
-fn in_packet(namespace: &[u8]) -> [&[u8]; 2] {
-    if namespace == MAIN { [b"", b""] } else { [namespace, b","] }
-}
-
-impl Reply<'_> {
-    /// Answers an event. One without a handler is ignored.
-    fn to_event(
-        &self,
-        name: &[u8],
-        arguments: &[u8],
-        id: Option<&[u8]>,
-        out: &mut impl PacketOutput,
-        on: &mut impl OnServerEvent,
-    ) {
-        let answer = match name {
-            b"echo" => "echo",
-            b"broadcast" => {
-                self.broadcast(arguments, out.history(), on);
-                "broadcastResult"
-            }
-            b"message" => "message-back",
-            b"message-with-ack" | b"join" | b"leave" if id.is_some() => "",
-            _ => return,
-        };
-        if !matches!(name, b"broadcast" | b"join" | b"leave") {
-            on(ServerEvent::Echoed { bytes: self.bytes });
-        }
-        match id.filter(|_| name != b"message") {
-            Some(id) => {
-                let arguments = arguments.strip_prefix(b",").unwrap_or(arguments);
-                self.say([b'3', b'6'], &[&packet::ack_id(id), b"[", arguments], out);
-            }
-            None => self.say([b'2', b'5'], &[b"[\"", answer.as_bytes(), b"\"", arguments], out),
-        }
-    }
-
-    /// Sends a packet of the first type, or, with attachments, of the second.
-    fn say(&self, types: [u8; 2], payload: &[&[u8]], out: &mut impl PacketOutput) {
-        let mut text = Vec::new();
-        self.write(&mut text, types, payload);
-        out.text(&[&text]);
-        for attachment in self.attachments {
-            out.attachment(attachment);
-        }
-    }
-
-    fn write(&self, out: &mut Vec<u8>, [plain, binary]: [u8; 2], payload: &[&[u8]]) {
-        out.push(b'4');
-        match self.attachments.len() {
-            0 => out.push(plain),
-            count => {
-                out.push(binary);
-                out.extend_from_slice(format!("{count}-").as_bytes());
-            }
-        }
-        for part in in_packet(self.namespace).iter().chain(payload) {
-            out.extend_from_slice(part);
-        }
-    }
-
-    /// Sends an event to everyone in the room, in each of the encodings.
-    fn broadcast(&self, arguments: &[u8], history: Option<(Arc<History>, u64)>, on: &mut impl OnServerEvent) {
-        let mut text = Vec::new();
-        self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
-        let to = room(Version::V4, self.namespace).within(self.room);
-        let kept =
-            history.map(|(history, now_ns)| history.add(to, now_ns, |number| self.numbered(&text, number)));
-        let text = kept.as_ref().map_or(&text, |message| &message[0]);
-        on(ServerEvent::Broadcast { room: to, frame: &self.frames(Version::V4, text) });
-        // The same message in another form, which is not to be counted again.
-        on(ServerEvent::Rebroadcast {
-            room: room(Version::V3, self.namespace).within(self.room),
-            frame: &self.frames(Version::V3, text),
-        });
-        let mut packets = Vec::new();
-        payload::push_text(&mut packets, &[text]);
-        for attachment in self.attachments {
-            payload::push_attachment(&mut packets, attachment);
-        }
-        on(ServerEvent::Rebroadcast {
-            room: room_of_sessions(self.namespace).within(self.room),
-            frame: &packets,
-        });
-    }
-
-    /// A packet with its number as the last argument, and its attachments.
-    fn numbered(&self, text: &[u8], number: u64) -> Vec<Vec<u8>> {
-        let end = memchr::memrchr(b']', text).expect("an event is an array");
-        let text = [&text[..end], format!(",\"{number}\"]").as_bytes()].concat();
-        [&[text], self.attachments].concat()
-    }
-
-    /// The packet as it goes over a WebSocket. Members of the room differ in their compression contexts, so
-    /// the common frames are plain.
-    fn frames(&self, version: Version, text: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(text.len() + 16);
-        let mut frame = |opcode, before: &[u8], payload: &[u8]| {
-            frame::put(&mut out, opcode, |out| codec::io::extend(out, &[before, payload]));
-        };
-        frame(Opcode::Text, b"", text);
-        let before = version.before_attachment();
-        for attachment in self.attachments {
-            frame(Opcode::Binary, before, attachment);
-        }
-        out
-    }
-}
-
 /// Sends an event without a sender to everyone in a room, which a URL names, in every namespace.
 pub(crate) fn publish(
     in_url: &str,
@@ -464,39 +328,4 @@ pub(crate) fn publish(
             });
         });
     }
-}
-
-/// The hash of the room's name in an event's first argument; 0 if there is none.
-fn first_of(arguments: &[u8]) -> u64 {
-    let array = [b"[", arguments.strip_prefix(b",").unwrap_or(arguments), b"]"].concat();
-    let mut name = None;
-    json::array(&array, |item| name = name.or(Some(hash(item))));
-    name.unwrap_or(0)
-}
-
-/// The hash of a broadcast's room, if it names one: in the first member of its first argument.
-fn room_of_broadcast(event: &[u8], arguments: &[u8]) -> Option<u64> {
-    let named = arguments.strip_prefix(br#",{"room":"#).filter(|_| event == b"broadcast")?;
-    Scan::new(named).string().map(hash)
-}
-
-/// The hash of a room's name. A string in a packet counts as it is written, without its quotes: as in a URL.
-fn hash(name: &[u8]) -> u64 {
-    let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
-    Room::of(DialectId::Socketio, 0, name).topic
-}
-
-/// The hash of the room in a session's URL, as `?room=NAME`; 0 if there is none.
-pub(crate) fn room_at(target: &str) -> u64 {
-    query::param(target, room::PARAM).map_or(0, |name| hash(name.as_bytes()))
-}
-
-/// The room of those with a WebSocket: one for each way in which attachments are sent.
-pub(crate) fn room(version: Version, namespace: &[u8]) -> Room {
-    Room::of(DialectId::Socketio, version as u8, namespace)
-}
-
-/// The room of the sessions over requests. Its broadcasts are packets, each with a separator before it.
-pub(crate) fn room_of_sessions(namespace: &[u8]) -> Room {
-    Room::of_sessions(DialectId::Socketio, namespace)
 }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use codec::http::answer::AnswerHead;
 use codec::ws::MessageType;
 
-use super::app::PacketOutput;
+use super::output::PacketOutput;
 use super::request::{Request, UPGRADE_TIMEOUT_NS, Verb};
 use super::service::Service;
 use super::version::Version;

@@ -185,6 +185,11 @@ fn is_placeholder_sound(object: &[u8], attachments: u8) -> bool {
     walked.is_some() && (!is_placeholder || number.is_some_and(|number| number < attachments))
 }
 
+/// A namespace as it stands in a packet.
+pub(crate) fn in_packet(namespace: &[u8]) -> [&[u8]; 2] {
+    if namespace == MAIN { [b"", b""] } else { [namespace, b","] }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

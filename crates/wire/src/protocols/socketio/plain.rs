@@ -4,12 +4,12 @@ use codec::http::answer::{AnswerHead, cors};
 use codec::http::{query, request};
 use codec::ws::upgrade;
 
-use super::app;
 use super::complaint::{
     self, BAD_METHOD, BAD_REQUEST, Complaint, FORBIDDEN, UNKNOWN_SESSION, UNKNOWN_TRANSPORT, UNKNOWN_VERSION,
 };
 use super::facts::FACTS;
 use super::request::{Request, Verb};
+use super::rooms;
 use super::service::Service;
 use super::sid;
 use super::version::Version;
@@ -85,6 +85,6 @@ fn session_request(
         name: service.session_name(&sid),
         opens: asked_for.is_none(),
         keep_alive: head.keep_alive,
-        question: Request { version, service, room: app::room_at(request.target), verb, head, sid },
+        question: Request { version, service, room: rooms::room_at(request.target), verb, head, sid },
     }
 }

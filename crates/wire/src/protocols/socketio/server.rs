@@ -9,10 +9,12 @@ use codec::ws::MessageType;
 use codec::ws::close::NO_CODE;
 use codec::ws::frame::BODY;
 
-use super::app::{self, PacketOutput};
+use super::app;
 use super::candidate::Candidate;
+use super::output::PacketOutput;
 use super::payload::{self, Unit};
 use super::request::{self, UpgradeReply};
+use super::rooms;
 use super::service::Service;
 use super::session::Session;
 use super::sid::{self, SID_CHARS};
@@ -58,7 +60,7 @@ impl ServerProtocol for Server {
         }
         let service = Service::at(request.path());
         let stage = match query::param(request.target, "sid") {
-            None => Stage::New(version, service, app::room_at(request.target)),
+            None => Stage::New(version, service, rooms::room_at(request.target)),
             Some(sid) => Stage::Candidate(Candidate::new(version, service, sid)),
         };
         Ok(Box::new(Connection { terms: Terms::of(&cfg.settings), stage }))
@@ -262,6 +264,6 @@ impl<I: Io> PacketOutput for Frames<'_, '_, I> {
     }
 
     fn room(&self, namespace: &[u8]) -> Room {
-        app::room(self.version, namespace)
+        rooms::room(self.version, namespace)
     }
 }

@@ -14,10 +14,11 @@ use std::sync::Arc;
 
 use codec::http::answer::{AnswerHead, TEXT};
 
-use super::app::{self, PacketOutput};
 use super::complaint::{self, BAD_REQUEST, UNKNOWN_SESSION};
+use super::output::PacketOutput;
 use super::payload::{self, Unit};
 use super::request::{Request, UPGRADE_TIMEOUT_NS, UpgradeReply, Verb};
+use super::rooms;
 use super::sid::{self, SID_CHARS};
 use super::side::{Next, Opening, Side};
 use super::terms::Terms;
@@ -100,7 +101,7 @@ impl<I: Io> PacketOutput for Queue<'_, I> {
     }
 
     fn room(&self, namespace: &[u8]) -> Room {
-        app::room_of_sessions(namespace)
+        rooms::room_of_sessions(namespace)
     }
 }
 

@@ -7,9 +7,10 @@
 
 use codec::ws::{End, MessageType};
 
-use super::app::{App, PacketOutput};
+use super::app::App;
 use super::handshake::Handshake;
 use super::heartbeat::Heartbeat;
+use super::output::PacketOutput;
 use super::service::Service;
 use super::terms::Terms;
 use super::version::Version;
