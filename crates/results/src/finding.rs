@@ -10,6 +10,7 @@ mod caveat;
 mod loss;
 mod measured;
 mod note;
+mod phrase;
 pub mod quantity;
 mod table;
 #[cfg(test)]

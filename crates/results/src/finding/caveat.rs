@@ -1,6 +1,6 @@
 //! Caveats of a step's metrics, and of a run's.
 
-use super::cause::{contention, lost_agents};
+use super::phrase::{contention, lost_agents};
 use super::quantity::{Bytes, Ns, Percent, Programs, Quantile, Span};
 use super::table::{Finding, findings};
 use crate::format::{count, counted};

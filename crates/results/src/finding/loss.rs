@@ -1,6 +1,7 @@
 //! Losses: messages lost, wrong or late.
 
 use super::measured::Measured;
+use super::phrase::were;
 use super::quantity::{CutPercent, Kinds, Ns, Number, PerS, Span};
 use super::table::findings;
 use crate::unit::Unit;
@@ -275,11 +276,6 @@ fn never_resent(lost: &Span<'_, u64>, of: &Span<'_, u64>) -> String {
         return format!("no history: {} lost", lost.part_of(of, "copies for absent clients"));
     }
     format!("{} for clients that were away never came", lost.part_of(of, "copies"))
-}
-
-/// `was` of one, `were` of several.
-pub(super) fn were(some: &Span<'_, u64>) -> &'static str {
-    if *some.high == 1 { "was" } else { "were" }
 }
 
 /// `lost their connection` of clients, `were lost` of connections.
