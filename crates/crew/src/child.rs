@@ -132,6 +132,7 @@ impl Drop for Child {
         self.close();
         let spent = self.closed.map_or(Duration::ZERO, |closed| closed.elapsed());
         let _ = net::signals::reap(&mut self.process, END_GRACE.saturating_sub(spent));
+        // Behind the reap, which ends the pipes that they wait for.
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -157,6 +158,7 @@ pub fn run_child() -> io::Result<()> {
     net::clock::set_offset_ns(brief.clock_offset_ns);
     let (reports, outbox) = mpsc::channel();
     let workers = Threads::start(&brief.plan, &brief.segments, &brief.cpus, &reports);
+    // Behind the start: the workers' own memory is none of their clients'.
     let rss_bytes = net::proc::self_rss_bytes().ok();
     let writer = thread::Builder::new().name("writer".into()).spawn(move || {
         let mut stdout = BufWriter::new(io::stdout().lock());

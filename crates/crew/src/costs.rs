@@ -46,6 +46,7 @@ impl Costs {
         let of_workers = || self.of_window.values().filter_map(|u| share(u.cpu_ns, u.wall_ns));
         let waiting = || self.of_window.values().filter_map(|u| share(u.run_queue_ns, u.wall_ns));
         let mean = of_workers().reduce(|a, b| a + b);
+        // With the mean, so that a load shorter than a row has a peak, too.
         let peak = seconds.iter().filter_map(|s| s.generator_cpu_percent).chain(mean).reduce(f64::max);
         GeneratorUse {
             cpu_percent_mean: mean,

@@ -22,9 +22,11 @@ use crate::merge::Merge;
 use crate::observer::Observer;
 
 /// How often the coordinator checks its workers when none reports.
+// Below `LISTENED_NS_MAX` of `deadlines`: the whole of a look counts as listening.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The error of a worker that is silent.
 const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
+// `SILENT` says 10 s.
 const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
 
 /// The error of a worker that reports but does not finish its phase.
@@ -84,6 +86,7 @@ impl WorkerSet {
     /// Orders a step.
     pub(crate) fn order(&mut self, order: StepOrder) {
         let now_ns = clock::monotonic_ns();
+        // Between two steps a worker has nothing to report, and is not silent for that.
         self.silent = StuckWorkers::new(now_ns);
         self.examiner.begin(order, now_ns);
         self.agents.send(&Command::Step(order));
@@ -211,6 +214,7 @@ impl WorkerSet {
     /// share the way with others'.
     fn note_news(&mut self, report: &Report) {
         match report {
+            // An empty delta says that the worker lives, and not that it gets on.
             Report::Delta(delta) if delta.counts != Counts::default() => {
                 self.idle.handle_report(delta.worker);
             }
@@ -225,6 +229,7 @@ impl WorkerSet {
 
     /// Handles a worker that gave up. In a fleet, its agent is lost; elsewhere the run cannot go on.
     fn handle_failed(&mut self, merge: &mut Merge, worker: u16, message: String) -> Result<(), Error> {
+        // Where this process has run out of memory, a worker's error is a consequence, and hides the cause.
         if reserve::is_given_up() {
             return Err(Error::Memory);
         }
@@ -253,6 +258,7 @@ impl Log {
     /// Adds a batch. A full queue is not waited for: what does not fit is lost.
     fn add(&mut self, mut batch: Batch) {
         let Some(queue) = &self.queue else { return batch.recycle() };
+        // Told with the next batch that fits: the log then says where events are missing.
         batch.lost = batch.lost.saturating_add(std::mem::take(&mut self.lost));
         if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = queue.try_send(batch) {
             self.lost = batch.lost + batch.entries.len() as u64;

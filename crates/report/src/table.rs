@@ -194,6 +194,7 @@ impl Table {
             (0..titles.len()).filter(says).partition(|&column| !optional.contains(&titles[column]));
         for title in optional {
             let Some(&column) = others.iter().find(|&&column| titles[column] == *title) else { continue };
+            // In their place: what fits is chosen by importance, and shown in the order of the table.
             let at = chosen.partition_point(|&other| other < column);
             chosen.insert(at, column);
             if !fits(&self.text_of(&chosen)) {

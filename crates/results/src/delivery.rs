@@ -67,6 +67,7 @@ impl Delivery {
                 lost.entry(absences.ended_by.clone()).or_default().merge(&absences.recovered().rest());
             }
             for &Ages { up_to_ns, due, recovered } in &step.ages {
+                // The row without an end is the last in order.
                 let row: &mut Ages = ages.entry(up_to_ns.unwrap_or(u64::MAX)).or_default();
                 *row = Ages { up_to_ns, due: row.due + due, recovered: row.recovered + recovered };
             }

@@ -109,6 +109,7 @@ const OF_NO_FIGURE: [(&str, Requirement); 3] = [
 impl Requirement {
     /// Reads what [`Display`](fmt::Display) wrote in a run of `scenario`.
     pub fn parse(text: &str, scenario: Scenario) -> Self {
+        // Before limits, which read alike: `load==1` names no figure.
         let of_no_figure = OF_NO_FIGURE.into_iter().find(|(name, _)| *name == text);
         of_no_figure.map(|(_, requirement)| requirement).unwrap_or_else(|| {
             Limit::parse(text, scenario)
@@ -370,6 +371,7 @@ impl Limit {
     /// The rate of messages without which it is broken, where it names one: 1,000 of `rate>=1000`.
     pub fn rate_per_s_min(&self) -> Option<f64> {
         let is_of_rate = self.of.figure == Figure::Rate(Rate::Achieved) && !self.as_share;
+        // An equality, too, is broken by any lower rate.
         let is_minimum =
             matches!(self.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal);
         (is_of_rate && is_minimum).then_some(self.value)

@@ -58,6 +58,7 @@ impl Run {
 
     /// The verb as it was typed: an audit, or the run of an app, is a broadcast by its scenario.
     pub fn verb(&self) -> &str {
+        // A URL or a flag may stand in a verb's place.
         let is_verb = |word: &&String| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
         self.command.get(1).filter(is_verb).map_or(self.scenario.name(), String::as_str)
     }

@@ -43,6 +43,7 @@ fn grouped<Cell: PartialEq>(histogram: &Histogram, cell: impl Fn(u64) -> Cell) -
     let mut cells: Vec<(Cell, u64)> = Vec::new();
     for (value_ns, samples) in histogram.recorded() {
         let at = cell(value_ns);
+        // Buckets ascend, so that those of one cell are neighbours.
         match cells.last_mut() {
             Some((last, n)) if *last == at => *n += samples,
             _ => cells.push((at, samples)),

@@ -50,6 +50,7 @@ impl Errors {
 
     /// Adds a kind with its figures, as a file or a message carries them.
     pub fn add_kind(&mut self, kind: &str, mut seen: ErrorKind) {
+        // From a file or another machine, which need not keep to the bound.
         seen.example.truncate(cut(&seen.example).len());
         match self.kinds.get_mut(kind) {
             Some(known) => known.merge(&seen),

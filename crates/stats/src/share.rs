@@ -44,6 +44,7 @@ impl Share {
             (&mut self.part_squares, other.part_squares),
             (&mut self.products, other.products),
         ] {
+            // Saturating, because another machine's sums may be anything.
             *sum = sum.saturating_add(more);
         }
     }
@@ -56,6 +57,7 @@ impl Share {
             whole,
             part: whole.saturating_sub(part),
             whole_squares,
+            // Σ(whole − part)², and below Σ whole·(whole − part), multiplied out.
             part_squares: whole_squares
                 .saturating_add(part_squares)
                 .saturating_sub(products.saturating_mul(2)),

@@ -41,6 +41,7 @@ pub(crate) fn put_parts(transaction: &Transaction<'_>, run: &Run, kept: usize) -
 /// The run's row, which may be there: whatever refers to it stays.
 fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite::Result<()> {
     let verdict = &run.verdict;
+    // No `INSERT OR REPLACE`: it deletes the row first, and by ON DELETE CASCADE its steps and tags.
     let mut statement = transaction.prepare_cached(
         "INSERT INTO runs VALUES (:id, :started_ns, :throng, :command, :scenario, :dialect, :target, :url,
          :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished, :name, :note,
@@ -102,6 +103,7 @@ fn bounds(step: &Step, figure: Timed) -> String {
 /// The 95% interval of a figure's p95, if the series is of it: that of broadcasts is of the deliveries. A
 /// lower bound has none.
 fn p95_interval(step: &Step, figure: Timed) -> Option<Interval> {
+    // By address: two metrics may well have equal samples.
     let is_of_series = std::ptr::eq(step.main_of_series(), step.figures.get(figure));
     (is_of_series && !step.is_open(figure, 0.95))
         .then(|| step.interval_ns(0.95, |second| second.p95_ns))

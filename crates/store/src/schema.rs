@@ -43,6 +43,7 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
 /// done, maybe by a newer throng.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<Found> {
     let newest = MIGRATIONS.len() as u32;
+    // Immediate: of two processes that had both begun by reading, one could not go on to write.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = match look(&transaction)? {
         Found::Empty => 0,

@@ -51,8 +51,10 @@ impl Outcome {
     pub(crate) fn of(figure: &Figure, standings: &[Standing], beyond: usize) -> Self {
         let choices = || standings.iter().filter(|standing| standing.target != REFERENCE_NAME);
         let ranked: Vec<&Standing> = choices().filter(|standing| standing.place.is_some()).collect();
+        // `standings` has the best mean first.
         let Some(best) = ranked.first() else { return Outcome::Undecided(Undecided::NoPlace) };
         let undecided = |others| Undecided::Beyond { best: best.target.clone(), others };
+        // Before ties: a server without a figure may be ahead of all that are tied.
         if beyond > 0 {
             return Outcome::Undecided(undecided(beyond));
         }
@@ -164,6 +166,7 @@ fn winners<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, usize)> {
             None => winners.push((server, 1)),
         }
     }
+    // Stable: of two that won as often, the winner of the earlier question comes first.
     winners.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
     winners
 }

@@ -25,6 +25,7 @@ pub(crate) fn printable(said: &str) -> String {
 
 /// The last line of a text that says something.
 pub(crate) fn last_line_of(text: impl Read) -> Option<String> {
+    // Bytes, since `lines` ends at the first that are not UTF-8: a seek may land within a character.
     let lines = BufReader::new(text).split(b'\n').map_while(Result::ok);
     let said = lines.map(|line| printable(&String::from_utf8_lossy(&line))).filter(|line| !line.is_empty());
     said.last()

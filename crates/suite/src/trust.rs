@@ -78,6 +78,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn objection_to_entry(path: &Path, owners: &[u32]) -> io::Result<Option<Objection>> {
+    // Through links, as a command that is run goes through them.
     match fs::metadata(path) {
         Ok(metadata) => {
             let why = danger(&metadata, false, owners);
@@ -92,6 +93,7 @@ fn objection_to_entry(path: &Path, owners: &[u32]) -> io::Result<Option<Objectio
 fn danger(metadata: &Metadata, is_above: bool, owners: &[u32]) -> Option<Danger> {
     let (owner, group, mode) = (metadata.uid(), metadata.gid(), metadata.mode());
     let is_safe_from_others = is_above && mode & STICKY != 0;
+    // A user's private group has the user's own number (login.defs(5), USERGROUPS_ENAB).
     if !owners.contains(&owner) {
         Some(Danger::Owner(owner))
     } else if mode & WRITABLE_BY_OTHERS != 0 && !is_safe_from_others {

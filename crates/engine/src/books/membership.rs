@@ -95,6 +95,7 @@ impl Membership {
     /// Has a client leave that is inside, where the newest message that came to any client here was sent at
     /// `newest_ns`. Returns the time from which it is leaving.
     pub(super) fn leave(&mut self, newest_ns: u64, now_ns: u64) -> u64 {
+        // The newest is by its sender's clock, which may be ahead; and a stay does not end before it begins.
         let until_ns = newest_ns.min(now_ns).saturating_sub(OVERTAKE_NS).max(self.from_ns);
         self.end(until_ns, now_ns);
         until_ns

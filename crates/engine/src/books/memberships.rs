@@ -298,6 +298,7 @@ impl Memberships {
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
         let slots = self.visited.count_ones();
         let waits = |&latest: &u32| {
+            // The stays in front were counted as unanswered by the step that they come from.
             let asked = Some(latest).filter(|&latest| latest > self.carried);
             asked.and_then(|latest| self.membership(latest)).filter(|membership| membership.is_joining())
         };
@@ -322,6 +323,7 @@ impl Memberships {
 
     /// The slot of a client's latest stay in rooms of this kind.
     fn slot(&self, client: u32, kind: u16) -> usize {
+        // Only visited kinds have slots: most kinds of rooms have members that stay.
         let before = (self.visited & ((1 << kind) - 1)).count_ones() as usize;
         client as usize * self.visited.count_ones() as usize + before
     }

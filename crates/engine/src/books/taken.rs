@@ -85,6 +85,7 @@ impl OfRule {
         }
         *self.kept.entry(taken).or_default() += 1;
         while self.kept.len() > KEPT_MAX {
+            // By hash, and not by age: what is left is a sample of the whole step, not of its beginning.
             self.hash_max /= 2;
             self.kept.retain(|taken, _| taken.hash() <= self.hash_max);
         }
@@ -96,6 +97,7 @@ impl OfRule {
         let (mut kept, mut missing) = (0, 0);
         for (&taken, &came) in &self.kept {
             kept += u64::from(came);
+            // What came twice may be missing once.
             missing += u64::from(came.min(lacking(taken)));
         }
         let Self { all, first_ns, last_ns, example, .. } = self;

@@ -107,6 +107,7 @@ impl Link {
         }
         let sent = self.try_send(bytes)?;
         if sent < bytes.len() {
+            // The first to wait fits, whatever its size: the plan has bounded messages.
             self.unsent.insert(Box::default()).add(|out| out.extend_from_slice(&bytes[sent..]));
         }
         Ok(())

@@ -127,6 +127,7 @@ impl Output {
             if let (Ok(()), Some(link)) = (&written, streams.get(stream as StreamId)) {
                 written = link.write(bytes, scratch);
             }
+            // Cleared and not taken: all clients of the worker write into these buffers.
             bytes.clear();
         }
         written

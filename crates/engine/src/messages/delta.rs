@@ -210,6 +210,7 @@ impl Delta<Histogram> {
     pub fn add(&mut self, other: &Delta) {
         self.figures.add(&other.figures);
         self.loop_lag.add(&other.loop_lag);
+        // A sum begins without kinds, and a worker reports each of them.
         self.says.resize_with(self.says.len().max(other.says.len()), SayDelta::default);
         for (own, other) in self.says.iter_mut().zip(&other.says) {
             own.counts.merge(&other.counts);

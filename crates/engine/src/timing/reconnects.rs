@@ -101,6 +101,7 @@ impl Reconnects {
         let wait_ns = match absent.reconnection {
             Reconnection::Usual => self.backoff.wait_ns(absent.tries, self.rng.f64()),
             Reconnection::After { wait_ns } => wait_ns.max(FAILED_WAIT_NS_MIN),
+            // Beyond any limit on tries: it stays absent, and is not waited for.
             Reconnection::Never => return absent.tries = u32::MAX,
         };
         let due_ns = now_ns + wait_ns;
@@ -175,6 +176,7 @@ impl Reconnects {
     /// Notes that the attempt of `client` has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
         self.backlog.handle_room();
+        // All attempts have the same time, so that the front is always due first.
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
     }
 

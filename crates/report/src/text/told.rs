@@ -106,6 +106,7 @@ pub(super) fn connections(step: &Step) -> String {
 
 /// The number and rate of the server's pushes, altogether and per client.
 pub(super) fn pushes(step: &Step) -> Option<String> {
+    // None may have been usable as the load began.
     let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
     let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
     let others = others(&step.counts, CountOf::Pushes);

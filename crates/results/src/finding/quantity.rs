@@ -91,6 +91,7 @@ quantity!(
 quantity!(
     /// A duration in nanoseconds; milliseconds in files.
     Ns(u64), "_ms", 20_000_000, self => self.0 as f64 / 1e6,
+    // Rounded: cut, a duration could lose a nanosecond by way of the file.
     |value| value.as_f64().map(|ms| (ms * 1e6).round() as u64), (format::duration(self.0), "")
 );
 quantity!(
@@ -246,6 +247,7 @@ const KINDS_NAMED_MAX: usize = 3;
 impl Kinds {
     /// Kinds with their counts, the most frequent first.
     pub(crate) fn sorted(mut kinds: Vec<(String, u64)>) -> Self {
+        // Ties by name, so that equal counts make equal sentences.
         kinds.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
         Kinds(kinds)
     }
@@ -264,6 +266,7 @@ impl Quantity for Kinds {
     fn from_json(value: Option<&Value>) -> Option<Self> {
         let Some(value) = value else { return Some(Kinds::default()) };
         let each = |(kind, count): (&String, &Value)| Some((kind.clone(), count.as_u64()?));
+        // A JSON object has no order of its own.
         value.as_object()?.iter().map(each).collect::<Option<_>>().map(Kinds::sorted)
     }
 
@@ -414,6 +417,7 @@ impl Extreme {
         let is_other = match (own.rank(), other.rank()) {
             (Some(own), Some(other)) if self == Extreme::Lowest => other < own,
             (Some(own), Some(other)) => other > own,
+            // A step that does not know the number leaves it to one that does.
             (own, other) => own.is_none() && other.is_some(),
         };
         if is_other { other.clone() } else { own.clone() }

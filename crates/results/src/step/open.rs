@@ -40,6 +40,7 @@ impl Step {
     /// sample](Self::open_samples) or as one that is lacking: it is then that or more.
     pub fn is_open(&self, timed: Timed, q: f64) -> bool {
         let (count, lacking) = (self.figures.get(timed).count(), self.lacking_samples(timed));
+        // What never came would have taken longest, and so has the highest ranks.
         count > 0 && stats::rank(count + lacking, q) > count - self.open_samples(timed)
     }
 
@@ -47,6 +48,7 @@ impl Step {
     pub fn has_answers(&self) -> bool {
         let rtt = &self.figures.rtt;
         if rtt.is_empty() {
+            // Where nothing is asked, as of idle clients, the handshake is the answer.
             !self.figures.handshake.is_empty()
         } else {
             rtt.count() > self.open_samples(Timed::Rtt)

@@ -47,6 +47,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn push(&mut self, us: u64, samples: u64) {
+        // Never negative, since buckets ascend; and neighbours are so near that one byte is mostly enough.
         self.number(us - self.us);
         self.number(samples);
         self.us = us;

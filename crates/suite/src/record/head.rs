@@ -183,6 +183,7 @@ pub struct Entry {
 impl Entry {
     /// Returns whether its files are in the shootout's own folder.
     pub(super) fn is_within(&self) -> bool {
+        // A record may be from anybody: no name in it may lead out of its folder.
         let is_name = |text: &str| Path::new(text).file_name().is_some_and(|name| name == text);
         is_name(&self.scenario) && is_name(&self.target)
     }

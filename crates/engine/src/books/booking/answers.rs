@@ -99,6 +99,7 @@ impl Booking<'_> {
     fn answered(&mut self, stamp: Stamp, kind: usize, messages: u32) {
         let service_ns = self.now_ns.saturating_sub(stamp.sent_ns());
         let rtt_ns = self.now_ns.saturating_sub(stamp.intended_ns);
+        // Before the answers that were given up return below: they have arrived, too.
         self.ledger.meter.last_arrival_ns = self.now_ns;
         let mut awaited = messages;
         if self.ledger.step.awaits() {
@@ -117,6 +118,7 @@ impl Booking<'_> {
             let held_ns = self.ledger.meter.held_writes.held_ns(self.client, stamp);
             self.latency_run = LatencyRun { service_ns, rtt_ns, answers: 0, held_ns };
         }
+        // Answered when the worker woke: the turn up to here is the generator's time, not the server's.
         self.ledger.meter.outstanding.remove(awaited, self.now_ns.saturating_sub(self.reach.woken_ns));
         let awaited = u64::from(awaited);
         self.latency_run.answers += awaited;

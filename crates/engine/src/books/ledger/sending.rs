@@ -38,6 +38,7 @@ impl Ledger {
             let kind = self.local_rooms.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.local_rooms.hearers_of(sender, kind));
             is_answered = self.is_answered(kind);
+            // Nothing will answer it: left open, it would be charged as unanswered when the books are closed.
             let (acknowledged, is_excused, is_given_up) = (!is_answered, false, false);
             self.step.sent.push(Sent { client, acknowledged, is_excused, is_given_up, times });
             record.unacknowledged += u32::from(is_answered);
@@ -108,6 +109,7 @@ impl Ledger {
         match self.workload {
             Workload::Echo => record.echoes.take_back(),
             Workload::Broadcast => {
+                // Newest first (`LoadClient::send`): the numbers of what is left have no gap.
                 self.step.sent.pop();
                 let kind = self.kind_of(client, self.step.sent.len() as u32);
                 self.meter.due -= u64::from(self.local_rooms.hearers_of(self.segment.number(client), kind));

@@ -44,6 +44,7 @@ impl Closed {
         // Slots beyond what clients may have under way would never be taken.
         let slots = part.share(concurrency).min(idle.len() as u32);
         let (remaining, end_ns) = match until {
+            // By slots: a worker without one would never come to the end of its samples.
             Until::Samples(samples) => (part.share_by_slots(samples, concurrency), u64::MAX),
             Until::Elapsed { duration_ns } => (u64::MAX, start_ns + duration_ns),
         };
