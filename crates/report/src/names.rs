@@ -9,6 +9,7 @@ pub(crate) fn unique(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let own = |name: String| {
         let numbered = (2u32..).map(|number| format!("{name} ({number})"));
         let mut names = iter::once(name.clone()).chain(numbered);
+        // A name with its number may be another's own, too.
         names.find(|name| taken.insert(name.clone())).expect("numbers do not end")
     };
     names.into_iter().map(own).collect()

@@ -11,6 +11,7 @@ pub fn aligned(rows: &[Vec<String>], is_right: impl Fn(usize) -> bool) -> String
     let mut text = String::new();
     for row in rows {
         let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
+        // Blanks at the end of a line would wrap in a terminal that is just as wide.
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }

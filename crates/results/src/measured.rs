@@ -132,6 +132,7 @@ impl Step {
             Gauge::GeneratorRss => generator?.rss_bytes_peak.map(|bytes| bytes as f64),
             Gauge::MessagesPerFrame => {
                 let Counts { received, batched, .. } = self.counts;
+                // `batched` are those behind the first of their frame: each of the others is a frame.
                 let frames = received.saturating_sub(batched);
                 (frames > 0).then(|| received as f64 / frames as f64)
             }

@@ -16,6 +16,7 @@ const TIME_UNITS: [(&str, f64); 9] = [
 ];
 
 /// Multipliers of counts, and of bytes with a trailing `B`.
+// A small m is a million, too: nobody counts in thousandths.
 const COUNT_UNITS: [(&str, f64); 6] = [("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("m", 1e6), ("G", 1e9)];
 
 /// Multipliers of bytes.

@@ -20,6 +20,7 @@ pub(crate) fn table(run: &Run) -> Option<Table> {
     let series = &run.steps.last()?.series;
     let (first, last) =
         (series.iter().find(|second| tells(second))?, series.iter().rev().find(|second| tells(second))?);
+    // The counters count from the start of the virtual machine: the step is the difference.
     let (before, after) = (states(first), states(last));
     let names: BTreeSet<&String> = after.values().flat_map(BTreeMap::keys).collect();
     let mut head = vec!["threads"];

@@ -108,6 +108,7 @@ fn cores(cpus: &[usize]) -> usize {
 /// and a shootout opens them by the thousand.
 fn free_port(host: Ipv4Addr, besides: Option<u16>) -> io::Result<u16> {
     let first_ephemeral = net::limits::port_range().map_or(32_768, |(first, _)| first);
+    // Below the ephemeral ports, unless these leave hardly any.
     let ports =
         if first_ephemeral > PORT_MIN + 1_000 { PORT_MIN..first_ephemeral } else { PORT_MIN..u16::MAX };
     let candidates = (0..TRIES_MAX).map(|_| fastrand::u16(ports.clone()));

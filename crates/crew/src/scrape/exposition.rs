@@ -16,6 +16,7 @@ pub type Metrics = BTreeMap<String, f64>;
 /// # Errors
 /// A line that is neither a comment nor a sample, or malformed JSON.
 pub(super) fn parse(body: &str) -> Result<Metrics, String> {
+    // A byte order mark is none of JSON (RFC 8259 §8.1), and some servers send one.
     let body = body.trim_start_matches('\u{feff}').trim();
     if body.starts_with(['{', '[']) {
         let value: Value = serde_json::from_str(body).map_err(|error| format!("not JSON: {error}"))?;
@@ -30,6 +31,7 @@ pub(super) fn parse(body: &str) -> Result<Metrics, String> {
             let quoted: String = line.chars().take(QUOTED_CHARS_MAX).collect();
             format!("not a metric: {quoted:?}")
         })?;
+        // NaN stands for no value yet, and JSON, in which results are, has neither it nor infinities.
         if value.is_finite() {
             metrics.insert(name.to_owned(), value);
         }
@@ -71,6 +73,7 @@ fn labels_end(labels: &str) -> Option<usize> {
 
 fn flatten(value: &Value, path: String, metrics: &mut Metrics) {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    // Not deeper than `serde_json` reads, 128 levels: no body exhausts the stack.
     match value {
         Value::Number(number) => metrics.extend(number.as_f64().map(|number| (path, number))),
         Value::Object(fields) => {
