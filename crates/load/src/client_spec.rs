@@ -36,7 +36,7 @@ pub struct TlsPlan {
     /// Authorities to trust instead of the system's, as the text of a PEM file: an agent opens no file that a
     /// plan names.
     pub authorities: Option<String>,
-    /// Accepts any certificate.
+    /// True if any certificate is accepted: other names, authorities and times, too.
     pub insecure: bool,
     /// The clients' certificate, for a server that asks for one.
     pub identity: Option<TlsIdentity>,
@@ -49,28 +49,28 @@ pub struct TlsPlan {
 pub struct TlsIdentity {
     /// The certificate, and those between it and its authority.
     pub chain: String,
-    /// Its private key.
+    /// Its private key (PKCS #8, PKCS #1 or SEC 1).
     pub key: Secret,
 }
 
 /// A client's protocol: the HTTP request that opens its session, and its dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientSpec {
-    /// The dialect.
+    /// The protocol, with the benchmark's messages or an app's.
     pub dialect: wire::DialectId,
     /// The carrier of the client's WebSocket.
     pub carrier: wire::Carrier,
     /// True if the client's connections are over TLS.
     pub is_secure: bool,
-    /// The Host header.
+    /// The value of the field Host: name or address, and the port.
     pub host: String,
     /// Path and query. In the query there may be a token.
     pub path: Secret,
-    /// The Origin header.
+    /// The value of the field Origin; `None`: the request has none.
     pub origin: Option<String>,
-    /// WebSocket subprotocols to offer.
+    /// WebSocket subprotocols to offer, the preferred one first.
     pub subprotocols: Vec<String>,
-    /// Further headers, in order.
+    /// Names and values of further fields of the request, in order.
     pub headers: Vec<(String, Secret)>,
     /// User and password of the URL, sent as basic authorization.
     pub userinfo: Option<(String, Secret)>,
@@ -88,7 +88,7 @@ pub struct ClientSpec {
     pub message_bytes_max: u32,
     /// Options of the dialect.
     pub of_dialect: wire::DialectOptions,
-    /// The clients' identities.
+    /// The users that clients stand for: rows of their data, and the keys of their tokens.
     pub people: Arc<app::people::People>,
 }
 

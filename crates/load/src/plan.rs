@@ -27,7 +27,7 @@ pub struct Plan {
     pub login_servers: Vec<LoginServer>,
     /// The clients' protocol once they are connected.
     pub client_spec: ClientSpec,
-    /// The clients' workload.
+    /// The receivers of each message: its sender, or its room.
     pub workload: Workload,
     /// The rooms, in which members hear each other.
     pub rooms: Arc<Rooms>,
@@ -43,7 +43,7 @@ pub struct Plan {
     pub messages_per_connection: Option<NonZeroU32>,
     /// The requests that bring messages to rooms from outside, if any do.
     pub publishing: Option<Box<Publishing>>,
-    /// How clients connect.
+    /// The pace, the timeout and the source addresses of connecting.
     pub connecting: Connecting,
     /// How long a step waits for what is still under way.
     pub draining: Draining,
@@ -123,7 +123,7 @@ impl Plan {
     }
 }
 
-/// The clients' workload.
+/// The receivers of each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Workload {
     /// Each message comes back to its sender alone.
@@ -132,7 +132,7 @@ pub enum Workload {
     Broadcast,
 }
 
-/// How clients connect.
+/// The pace, the timeout and the source addresses of connecting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connecting {
     /// The time after which a client that is not usable yet counts as a connection timeout.
@@ -155,7 +155,7 @@ pub struct Draining {
     pub timeout_ns: u64,
 }
 
-/// One level of load.
+/// One level of load, as the coordinator orders it of every worker.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepOrder {
     /// The step's number from 0; it goes into every sequence number, so that a message that arrives in a
@@ -163,7 +163,7 @@ pub struct StepOrder {
     pub index: u16,
     /// Clients over all workers.
     pub clients: u32,
-    /// When messages are sent.
+    /// The schedule of messages, or the slots that answers free.
     pub load: Load,
     /// True if the step is measured, but not part of the result.
     pub warmup: bool,
@@ -179,7 +179,7 @@ impl StepOrder {
     };
 }
 
-/// When messages are sent.
+/// The schedule of messages, or the slots that answers free, and when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Load {
     /// Open model: messages are due on a schedule, whatever the server does.
@@ -227,12 +227,12 @@ impl Load {
     }
 }
 
-/// A reconnect storm.
+/// A reconnect storm: a share of the clients loses its connections at once, and comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Storm {
     /// Messages per second of the clients that stay; `None` if they send nothing.
     pub rate_per_s: Option<f64>,
-    /// Time before the storm.
+    /// The time from the start of the step to the storm.
     pub lead_ns: u64,
     /// The time from the storm to the end of the step.
     pub duration_ns: u64,

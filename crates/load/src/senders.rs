@@ -27,7 +27,7 @@ struct RoleShares {
 /// Clients that send a share of an open load at a rate of their own.
 #[derive(Clone, Debug)]
 pub struct SenderGroup {
-    /// The senders.
+    /// The clients that send at this rate.
     pub senders: Senders,
     /// Their share of the load: above 0, at most 1.
     pub share: f64,

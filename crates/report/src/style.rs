@@ -9,7 +9,7 @@ pub struct Style {
     pub columns: Option<usize>,
     /// Letters, digits and signs of ASCII alone, where a terminal has no others.
     pub ascii: bool,
-    /// How much is printed.
+    /// The extent of what is printed: RESULT alone, a table, or each step.
     pub detail: Detail,
     /// The purpose of printing another program's lines.
     pub words: Words,

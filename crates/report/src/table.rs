@@ -17,7 +17,7 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
-/// A column.
+/// A column: its title for people, its name for programs, and the side at which its cells end.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Its title for people; empty: it is for programs alone, and people read it in another.
@@ -60,12 +60,12 @@ pub enum TableFormat {
 }
 
 impl Column {
-    /// A column of words.
+    /// A column of words, which begin at the left.
     pub const fn left(title: &'static str, key: &'static str) -> Self {
         Column { title, key, is_right: false }
     }
 
-    /// A column of numbers.
+    /// A column of numbers, which end at the right.
     pub const fn right(title: &'static str, key: &'static str) -> Self {
         Column { title, key, is_right: true }
     }
@@ -138,7 +138,7 @@ impl Cell {
 }
 
 impl Table {
-    /// An empty table.
+    /// A table of these columns, without a row.
     pub fn new(columns: &'static [Column]) -> Self {
         Table { columns, rows: Vec::new() }
     }

@@ -11,7 +11,7 @@ pub struct Absences {
     /// They lasted at most so long, and longer than those of the row before; `None`: longer than those of any
     /// other row.
     pub up_to_ns: Option<u64>,
-    /// How many.
+    /// The number of these absences.
     pub count: u64,
     /// The ones of these that lasted until the end of the step.
     pub not_back: u64,

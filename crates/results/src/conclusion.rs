@@ -42,7 +42,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The name in files.
+    /// The name in files: `held`, `broken` or `nothing`.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Held => "held",
@@ -55,7 +55,7 @@ impl Outcome {
 /// The conclusion of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
-    /// The outcome.
+    /// The outcome of the load that was asked for.
     pub outcome: Outcome,
     /// How much the server holds.
     pub how_much: Claim,
@@ -74,7 +74,7 @@ const HOW_MUCH: [Rule; 8] =
 const BREAKS: [Rule; 7] =
     [nothing, lost_itself, undecided, broke, told_nothing, gave_out_first, did_not_break];
 
-/// Reads both tables.
+/// Concludes a run by the first rule that applies, of the load that was held and of the load that broke.
 pub fn conclude(run: &Run) -> Conclusion {
     let first =
         |rules: &[Rule]| rules.iter().find_map(|rule| rule(run)).expect("the last rule always speaks");

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::finding::{Cause, Finding};
 
-/// Bottlenecks of a step.
+/// The party that limited a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottleneck {
     /// The server under test.
@@ -65,9 +65,9 @@ impl fmt::Display for Bottleneck {
 /// A bottleneck and the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The bottleneck.
+    /// The party that the cause blames.
     pub bottleneck: Bottleneck,
-    /// Why, with the numbers.
+    /// The cause, with the numbers that show it.
     pub cause: Cause,
 }
 

@@ -13,7 +13,7 @@ pub const FATAL_MEAN_NS: f64 = 200e6;
 /// The load that one number of clients could carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
-    /// Clients.
+    /// Clients of the level.
     pub clients: u64,
     /// The highest rate asked that kept all limits, at one try at least, with none broken below it; messages
     /// per second.

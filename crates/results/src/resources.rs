@@ -13,7 +13,7 @@ pub struct ServerUse {
     pub cores: Option<f64>,
     /// Share of the periods of that quota at whose end it had none left and stood still: 0 to 100.
     pub throttled_percent: Option<f64>,
-    /// Mean resident memory.
+    /// Mean resident memory of all processes together, shared pages counted in each.
     pub rss_bytes_mean: Option<u64>,
     /// Peak resident memory.
     pub rss_bytes_peak: Option<u64>,
@@ -29,7 +29,7 @@ pub struct ServerUse {
     pub fds_max: Option<u64>,
     /// The program that listens, or that of the process above it.
     pub name: Option<String>,
-    /// Its process.
+    /// The id of that process.
     pub pid: Option<u64>,
     /// Context switches during the window.
     pub context_switches: Option<u64>,
@@ -57,13 +57,13 @@ impl ServerUse {
 pub struct ThreadUse {
     /// Its name.
     pub name: String,
-    /// In user code.
+    /// Share of the window in user code: 0 to 100.
     pub user_percent: f64,
-    /// In the kernel.
+    /// Share of the window in the kernel: 0 to 100.
     pub system_percent: f64,
-    /// Runnable, waiting for a CPU.
+    /// Share of the window ready to run, waiting for a CPU: 0 to 100.
     pub waiting_percent: f64,
-    /// Asleep.
+    /// Share of the window asleep: 0 to 100.
     pub asleep_percent: f64,
 }
 
@@ -91,11 +91,11 @@ pub struct GeneratorUse {
     pub throttled_percent: Option<f64>,
     /// Peak resident memory.
     pub rss_bytes_peak: Option<u64>,
-    /// Growth of resident memory per open client.
+    /// Growth of resident memory per open client, in bytes.
     pub bytes_per_client: Option<f64>,
     /// The most it can do on this machine with as many workers, by `throng calibrate`: echoes, copies, or connects.
     pub ceiling_per_s: Option<f64>,
-    /// How much of that the step was.
+    /// The step's rate as a share of that: 0 to 100.
     pub ceiling_percent: Option<f64>,
     /// True if it can do still more: the calibration was limited by its server.
     pub ceiling_at_least: Option<bool>,
@@ -106,7 +106,7 @@ pub struct GeneratorUse {
 /// Idle resources of the generator's machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineUse {
-    /// Its cores.
+    /// Cores of the machine.
     pub cores: Option<u32>,
     /// Mean idle share of all cores together: 0 to 100.
     pub idle_percent_mean: Option<f64>,

@@ -82,7 +82,7 @@ pub struct Environment {
     pub cpu: Option<String>,
     /// Cores available to the process.
     pub cores: Option<u32>,
-    /// Installed memory.
+    /// Installed memory, in bytes.
     pub memory_bytes: Option<u64>,
     /// Kernel and its version.
     pub kernel: Option<String>,

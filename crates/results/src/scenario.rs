@@ -155,7 +155,7 @@ impl Scenario {
         Scenario::Stream,
     ];
 
-    /// Its facts.
+    /// The row of the scenario: what it sends, what it times, and which limits it keeps.
     pub const fn facts(self) -> &'static Facts {
         match self {
             Scenario::Echo => &ECHO,

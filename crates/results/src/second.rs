@@ -17,11 +17,11 @@ pub struct Second {
     pub errors: u64,
     /// Median of the step's main figure over it.
     pub p50_ns: Option<u64>,
-    /// 95th percentile.
+    /// 95th percentile of that figure.
     pub p95_ns: Option<u64>,
-    /// 99th percentile.
+    /// 99th percentile of that figure.
     pub p99_ns: Option<u64>,
-    /// Maximum.
+    /// Maximum of that figure.
     pub max_ns: Option<u64>,
     /// The density of its samples: cells of [`stats::density`] and how many each holds.
     pub density: Vec<(u8, u64)>,

@@ -8,7 +8,7 @@ pub(crate) const TAIL_QUANTILE: f64 = 0.95;
 /// The parts of all round trips of a step, and of the slow ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSpent {
-    /// The parts of all.
+    /// The parts of all round trips.
     pub all: LatencyParts,
     /// The parts of the slow ones: those that took as long as `tail_from_ns`, to a fifth, or longer.
     pub tail: LatencyParts,

@@ -34,21 +34,21 @@ pub struct Step {
     pub workers: u32,
     /// The agents on other machines, if there are any; what their clocks showed, and which were lost.
     pub fleet: Vec<FleetAgent>,
-    /// When its window opened.
+    /// The time at which its window opened, from the start of the run.
     pub start_ns: u64,
     /// How long its window was open (METHODOLOGY "Rates"), without connecting, warm-up and drain.
     pub duration_ns: u64,
     /// The phase before the window, which is not in the figures.
     pub warmup: Option<Warmup>,
-    /// Asked and achieved rates.
+    /// Asked and achieved rates, per second of the window.
     pub rates: Rates,
-    /// Everything that was timed.
+    /// Histograms of everything that was timed, in nanoseconds; empty where nothing was.
     pub figures: Figures,
     /// The parts of its round trips.
     pub spent: Option<TimeSpent>,
-    /// Everything that was counted.
+    /// Counts of messages, connections, pushes and streamed answers.
     pub counts: Counts,
-    /// Failures by kind.
+    /// Failures by kind, each with its first text.
     pub errors: Errors,
     /// Answers to requests by their HTTP status.
     pub statuses: BTreeMap<u16, u64>,
@@ -77,7 +77,7 @@ pub struct Step {
     pub standing: Vec<LimitOutcome>,
     /// The limit that ends a walk or decides a search, `--limit-rtt`: to break it is to find the end, not to fail.
     pub stop: Option<LimitOutcome>,
-    /// The bottleneck.
+    /// The bottleneck, once the step is judged.
     pub bottleneck: Option<Found>,
     /// Caveats of the step's metrics.
     pub caveats: Vec<Caveat>,
@@ -115,7 +115,7 @@ impl Step {
         Step::MAIN.into_iter().find(is_timed).unwrap_or(Timed::Handshake)
     }
 
-    /// Its values.
+    /// The histogram of [`main_timed`](Self::main_timed); empty where nothing was timed.
     pub fn main_figure(&self) -> &Histogram {
         self.figures.get(self.main_timed())
     }
@@ -353,7 +353,7 @@ pub struct SayFigures {
     pub delivery: Histogram,
 }
 
-/// Figures of one role.
+/// Figures of one role, where users of an app have roles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoleFigures {
     /// Its name in the app's file.
@@ -375,7 +375,7 @@ pub struct RoleFigures {
 pub struct FleetAgent {
     /// Its name.
     pub name: String,
-    /// Its threads.
+    /// Its worker threads.
     pub workers: u32,
     /// The coordinator's clock minus its own, as the step ran on it.
     pub clock_offset_ns: Option<i64>,

@@ -47,7 +47,7 @@ pub struct Entry {
     pub at_least: [bool; 3],
     /// Deliveries of that step that never came.
     pub missing: u64,
-    /// Errors in that step.
+    /// Errors of all kinds in that step.
     pub errors: u64,
     /// The run's bottleneck: that of the lightest step that broke a limit, if one did.
     pub bottleneck: Option<String>,

@@ -276,7 +276,7 @@ impl Store {
         self.ask(|connection| add_tag(connection, id, tag))
     }
 
-    /// Takes a tag from the run with this id. Whether it had it.
+    /// Takes a tag from the run with this id. Returns whether it had it.
     ///
     /// # Errors
     /// SQLite could not.
@@ -285,7 +285,7 @@ impl Store {
         self.ask(|connection| connection.execute(delete, [id, tag])).map(|rows| rows > 0)
     }
 
-    /// Deletes the run with this id, with everything that was kept of it. Whether it was there.
+    /// Deletes the run with this id, with everything that was kept of it. Returns whether it was there.
     ///
     /// # Errors
     /// SQLite could not.

@@ -8,7 +8,7 @@ use crate::standing::{Standing, are_apart};
 /// How far two shootouts agree on one question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
-    /// The scenario's name.
+    /// The name of the scenario that asks it.
     pub question: String,
     /// The servers that have a rank in both.
     pub servers: usize,

@@ -66,7 +66,7 @@ impl Figure {
         Ok(Figure { name: name.to_owned(), of })
     }
 
-    /// Label for people.
+    /// Label for people: `round trip p99`, `clients per GiB of server memory`.
     pub fn words(&self) -> String {
         match &self.of {
             Of::Step(figure) => figure.words(),

@@ -20,7 +20,7 @@ const TRIES_MAX: u32 = 1_000;
 /// The address and folders of a server.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The server's address.
+    /// The address where the server listens for the load.
     pub address: SocketAddr,
     /// A second port, for the server's own metrics.
     pub admin_port: u16,

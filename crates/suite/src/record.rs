@@ -40,7 +40,7 @@ pub const SCHEMA: u32 = 1;
 pub struct Outcome {
     /// The command line that measured.
     pub command: Vec<String>,
-    /// Its results.
+    /// Its results, or the stage at which it failed.
     pub result: Result<Run, StageFailure>,
     /// See [`Entry::took_s`].
     pub took_s: f64,
@@ -55,7 +55,7 @@ pub struct Record {
     packed: Archive,
     /// The head: what was run.
     pub head: Head,
-    /// The measurements so far.
+    /// The measurements so far, in the order in which they were made.
     pub entries: Vec<Entry>,
     /// Held by whoever writes to it.
     lock: Option<File>,
@@ -256,7 +256,7 @@ impl Record {
         write_head(&self.folder, &self.head)
     }
 
-    /// Its folder.
+    /// The folder that holds its files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

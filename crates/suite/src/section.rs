@@ -21,7 +21,7 @@ use crate::table::Table;
 const UNEVEN_MAX: f64 = 1e-6;
 const PROTOCOL_FLAG: &str = "--protocol";
 
-/// One scenario's outcome.
+/// The outcome of one scenario: places, tables, and the answer to its question.
 #[derive(Clone, Debug)]
 pub struct Section {
     /// The scenario's name.
@@ -36,7 +36,7 @@ pub struct Section {
     pub standings: Vec<Standing>,
     /// Notes on each of their figures, or why there is none, or no place.
     pub remarks: Vec<String>,
-    /// The answer.
+    /// The server that won, or the reason why none did.
     pub outcome: Outcome,
     /// Servers to choose from, without a flaw, that went on to the limit of open files, which is no figure of
     /// theirs: they may be ahead of all that have one.

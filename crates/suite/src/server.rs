@@ -141,7 +141,7 @@ impl Server {
         &self.log
     }
 
-    /// Its main process.
+    /// The id of its main process.
     pub fn pid(&self) -> u32 {
         self.guarded.pid
     }

@@ -69,7 +69,7 @@ impl Stage {
 /// Why nothing came of a target: at which stage, and what was said last.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StageFailure {
-    /// The stage.
+    /// The stage at which it failed.
     pub stage: Stage,
     /// The reason, in one line.
     pub reason: String,

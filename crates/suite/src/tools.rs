@@ -9,7 +9,7 @@ use crate::surroundings;
 
 /// How this program is started again, and when it is to end.
 pub struct Tools<'a> {
-    /// This program.
+    /// The path of this program.
     pub throng: PathBuf,
     /// The hidden verb that ends up in [`crate::guard::run`].
     pub guard_verb: &'static str,

@@ -16,7 +16,7 @@ pub struct Rooms {
     visits: Vec<Visit>,
 }
 
-/// Rooms of one kind.
+/// One kind of rooms: every client is in one room of each kind, or visits it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomKind {
     /// The kind's name; empty where there is only one kind of rooms.
@@ -28,7 +28,7 @@ pub struct RoomKind {
     pub joined_by: Option<String>,
 }
 
-/// Messages of one kind.
+/// One kind of messages: where they are sent, to whom they are due, and how often they are sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SayKind {
     /// The kind's name; empty where there is only one kind of messages.
@@ -125,7 +125,7 @@ impl Rooms {
         self.visits.iter().fold(0, |left, visit| left | visit.left())
     }
 
-    /// The roles of clients.
+    /// The roles by clients' numbers in the run; without roles, all have the same.
     pub fn role_assignment(&self) -> RoleAssignment {
         RoleAssignment::new(&self.roles)
     }

@@ -8,13 +8,13 @@ use stats::{Count, Histogram, Timed};
 pub struct Published {
     /// The scenario it is of.
     pub scenario: String,
-    /// The server.
+    /// The name of the server.
     pub target: String,
     /// The figure's name: `rtt.p99`, `capacity`.
     pub figure: String,
-    /// The unit of both.
+    /// The unit of `then` and `now`.
     pub unit: Unit,
-    /// As it was published.
+    /// The published value, in `unit`.
     pub then: f64,
     /// As it was measured; `None` where that failed.
     pub now: Option<f64>,
@@ -25,7 +25,7 @@ pub struct Published {
 /// The subject of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page<'a> {
-    /// At least one.
+    /// The runs, at least one; several are compared.
     pub runs: &'a [Run],
     /// The other repeats of each run, in the order of the runs; what is not there has none.
     pub repeats: &'a [Vec<Run>],

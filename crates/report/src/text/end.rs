@@ -48,7 +48,7 @@ pub(super) fn lines(run: &Run, style: &Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Something to do next.
+/// A step to take next, and the command for it.
 pub struct Suggestion {
     /// Its purpose: `find the limit`.
     pub what: String,

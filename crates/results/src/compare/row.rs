@@ -18,13 +18,13 @@ pub struct Row {
     pub asked_per_s: Option<f64>,
     /// The figure as limits name it: `rtt.p99`, `rate`, `role.speaker.rtt.p99`; or `capacity`.
     pub figure: String,
-    /// Its unit.
+    /// The unit of `a` and `b`.
     pub unit: Unit,
-    /// The better direction.
+    /// The direction in which a change is an improvement.
     pub better: Better,
     /// A's value; the mean over its repeats.
     pub a: f64,
-    /// B's.
+    /// B's value; the mean over its repeats.
     pub b: f64,
     /// True if the values are lower bounds, as where clients never came back: a change is told only of a
     /// capacity that is certainly lower, and its size is a bound, too.

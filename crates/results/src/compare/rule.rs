@@ -25,7 +25,7 @@ pub struct Rule {
 pub struct Ruled<'a> {
     /// The figure it is about.
     pub row: &'a Row,
-    /// Its outcome.
+    /// The outcome, which a caveat may leave open.
     pub ruling: Ruling,
     /// The ruling if there were no caveat; `None` if no caveat hides it.
     pub without_caveat: Option<Ruling>,

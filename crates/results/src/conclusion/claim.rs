@@ -59,9 +59,9 @@ pub struct Claim {
     pub load: Option<String>,
     /// The claim: `failed at 300 clients, the lowest load tried`.
     pub answer: String,
-    /// How it is meant.
+    /// The tone: as hoped, plain, doubtful or bad.
     pub tone: Tone,
-    /// Losses.
+    /// The losses that the claim rests on.
     pub losses: Vec<Loss>,
     /// Further facts: `300 messages/s`.
     pub facts: Vec<String>,

@@ -20,7 +20,7 @@ pub(super) const STEPS: &str = "\n  \"steps\": [";
 pub struct Frame {
     /// The text before the steps.
     pub head: String,
-    /// The text behind them.
+    /// The text behind the steps.
     pub tail: String,
 }
 

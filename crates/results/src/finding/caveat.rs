@@ -280,7 +280,7 @@ impl From<Caveat> for RunCaveat {
 }
 
 impl RunCaveat {
-    /// Its stable name.
+    /// The caveat's stable name: `caveat.samples`.
     pub fn key(&self) -> &'static str {
         self.low.key()
     }

@@ -19,7 +19,7 @@ const QUEUE_BATCHES: usize = 256;
 pub struct Totals {
     /// In the file, or on their way to it.
     pub written: u64,
-    /// Given up.
+    /// Given up, because the queue was full or the file could not be written.
     pub lost: u64,
     /// The size of the file, once it is finished.
     pub bytes: u64,

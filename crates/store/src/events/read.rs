@@ -33,13 +33,13 @@ pub struct EventRow {
     pub client: i32,
     /// The client that sent the message.
     pub sender: Option<i32>,
-    /// The message's number.
+    /// The message's number: with step and sender it is unique.
     pub message: Option<i32>,
-    /// How long it took.
+    /// The latency, whose beginning and end depend on the kind.
     pub latency_ns: Option<i64>,
-    /// Bytes of the message.
+    /// Bytes of the message: on the wire if it was sent, of its payload if it was received.
     pub bytes: Option<i32>,
-    /// The error, or why.
+    /// The name of the error, or the reason of a close.
     pub detail: Option<String>,
 }
 

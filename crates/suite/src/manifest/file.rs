@@ -58,7 +58,7 @@ impl Target {
         read(&path, &text, folder, readers)
     }
 
-    /// throng's own server.
+    /// throng's own server, which is a yardstick and no choice.
     pub fn reference() -> Target {
         let (path, folder) = (Path::new(FILE_NAME), Path::new(REFERENCE_NAME));
         let targets = read(path, REFERENCE, folder, Readers::INDIFFERENT);

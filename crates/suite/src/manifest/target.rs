@@ -24,7 +24,7 @@ pub struct Target {
     pub dialects: Vec<DialectId>,
     /// The file of the app that its clients speak, where it has a protocol of its own.
     pub app: Option<PathBuf>,
-    /// Its abilities.
+    /// The abilities that it claims, by which scenarios choose it.
     pub supports: Vec<Ability>,
     /// The URL to load, with placeholders.
     pub(super) endpoint: String,
@@ -48,7 +48,7 @@ pub struct Target {
     pub(super) tls: Option<Tls>,
     /// When it can be loaded.
     pub ready: Ready,
-    /// How it is ended.
+    /// The signal that ends it, and the time that it has for that.
     pub stop: Stop,
     /// The URL of its metrics, with placeholders.
     pub metrics: Option<String>,
@@ -77,7 +77,7 @@ pub enum Ability {
 /// A program that has to be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// Succeeds where it is.
+    /// The command that succeeds where the program is there: its words.
     pub command: Vec<String>,
     /// The message for people who lack it.
     pub missing: String,

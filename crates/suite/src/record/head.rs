@@ -128,7 +128,7 @@ pub struct PreparedTarget {
     pub version: Option<String>,
     /// Why it was not measured.
     pub trouble: Option<StageFailure>,
-    /// Its description.
+    /// The description that its manifest gives.
     pub about: About,
 }
 
@@ -146,7 +146,7 @@ pub struct About {
 }
 
 impl About {
-    /// Describes a target.
+    /// Describes a target by its manifest; its start is one line with the environment before the command.
     pub fn of(target: &Target) -> About {
         let env = target.start.env.iter().map(|(name, value)| format!("{name}={value}"));
         About {

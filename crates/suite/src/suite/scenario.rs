@@ -58,7 +58,7 @@ pub struct Scenario {
     pub shortened: Vec<Shortened>,
     /// The figures shown, the one that servers are ranked by first.
     pub figures: Vec<Figure>,
-    /// Published figures.
+    /// Figures that somebody has published, to stand beside the measured ones.
     pub published: Option<Published>,
 }
 
@@ -111,9 +111,9 @@ pub type CheckFlags<'a> = &'a dyn Fn(&str, &[(String, String)]) -> Result<(), Fl
 pub struct FlagMistake {
     /// The flag at fault, without dashes; `None`: the verb.
     pub flag: Option<String>,
-    /// The error.
+    /// The error, as the command line would print it.
     pub message: String,
-    /// The remedy.
+    /// The remedy, if one is known.
     pub help: Option<String>,
 }
 

@@ -21,7 +21,7 @@ const BOTTOM: f64 = HEIGHT - 38.0;
 /// Labels below it have this much room, of a hundred.
 const LABEL_ROOM: f64 = 12.0;
 
-/// A curve of latencies.
+/// A curve of latencies in milliseconds, over the load or over percentiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     of: Of,

@@ -15,7 +15,7 @@ mod view;
 pub use curve::Curve;
 pub use model::{Question, Row, Server, Shootout, Source};
 
-/// The page.
+/// The page of a shootout, as HTML that needs no other file.
 pub fn shootout(shootout: &Shootout) -> String {
     render("shootout.html", context! { view => Value::from(Serde(view::view(shootout))) })
 }

@@ -35,7 +35,7 @@ pub struct Question {
     pub asks: String,
     /// The figure that servers are ranked by, in words.
     pub figure: String,
-    /// Its unit.
+    /// The unit of all figures of the question.
     pub unit: Unit,
     /// True if more of it is better.
     pub more_is_better: bool,
@@ -47,7 +47,7 @@ pub struct Question {
     pub leaders: Vec<String>,
     /// The command line that measured it.
     pub command: String,
-    /// Notes on it alone.
+    /// Notes on this question alone, a sentence each.
     pub notes: Vec<String>,
     /// Its published figures, if there are any.
     pub published: Option<Source>,
@@ -55,14 +55,14 @@ pub struct Question {
     pub rows: Vec<Row>,
     /// All figures of all servers: the names of the columns, and the rows in the same order.
     pub columns: Vec<String>,
-    /// The rows.
+    /// The rows of that table, a cell for each of `columns`.
     pub table: Vec<Vec<String>>,
 }
 
 /// A source of published figures.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// The figure's name there.
+    /// The figure's name where it was published.
     pub column: String,
     /// Why ours differs; empty if that is not known.
     pub differs: String,
@@ -71,15 +71,15 @@ pub struct Source {
 /// The result of one server.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Its name.
+    /// The name of the server.
     pub server: String,
     /// Its place, or its best and its worst; empty: it has none.
     pub place: String,
     /// The rows, by their position, that it is certainly ahead of.
     pub ahead_of: Vec<usize>,
-    /// The mean of the figure.
+    /// The mean of the figure over the rounds, in the question's unit; `None`: there is no figure.
     pub mean: Option<f64>,
-    /// Its 95% interval.
+    /// The lower and the upper bound of its 95% interval; `None` with fewer than two rounds.
     pub interval: Option<(f64, f64)>,
     /// The sign before the mean: `≥ ` or `≤ ` where it is a bound, because the server was not the limit.
     pub sign: &'static str,
@@ -89,7 +89,7 @@ pub struct Row {
     pub shown: String,
     /// The mean and its interval in words.
     pub with_interval: String,
-    /// The published figure.
+    /// The published figure, in the question's unit.
     pub then: Option<f64>,
     /// Caveats of the figure, or why there is none.
     pub remarks: String,
@@ -99,7 +99,7 @@ pub struct Row {
     pub curve: Option<Curve>,
 }
 
-/// A server.
+/// A server of the shootout: what it is made of, and how it was started.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Server {
     /// Its name.
@@ -108,11 +108,11 @@ pub struct Server {
     pub language: String,
     /// Its library.
     pub library: String,
-    /// Its protocols.
+    /// The protocols that it speaks, by name.
     pub protocols: Vec<String>,
     /// Its version, as it says itself.
     pub version: String,
-    /// How it was started.
+    /// The command line that started it, with placeholders.
     pub start: String,
     /// The command line that repeats its rows.
     pub command: String,
