@@ -83,7 +83,7 @@ pub fn share(percent: f64) -> String {
 }
 
 /// A share of a whole in percent, cut to a tenth; some is at least a tenth.
-pub fn cut_percent(percent: f64) -> f64 {
+pub(crate) fn cut_percent(percent: f64) -> f64 {
     // A tenth that binary cannot write is not cut to the one below.
     let cut = (percent * 10.0 + 1e-6).floor() / 10.0;
     if percent > 0.0 { cut.max(0.1) } else { cut }

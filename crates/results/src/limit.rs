@@ -205,7 +205,7 @@ impl LimitOutcome {
     }
 
     /// Returns whether it cannot be told that the server broke it.
-    pub fn is_undecided(&self) -> bool {
+    pub(crate) fn is_undecided(&self) -> bool {
         self.status == LimitStatus::Undecided
     }
 

@@ -191,7 +191,7 @@ impl Step {
     }
 
     /// Returns whether clients were ready to send, and did not get to it until the load was over.
-    pub fn sent_nothing(&self) -> bool {
+    pub(crate) fn sent_nothing(&self) -> bool {
         // Where requests to publish fail, messages are due and none was sent: that is the server's.
         let Counts { sent, expected, waited, nobody_to_send, .. } = self.counts;
         let was_to_send = self.rates.sent_per_s.is_some()

@@ -29,7 +29,7 @@ const ANSWER_POLL: Duration = Duration::from_millis(2);
 const POLL: Duration = Duration::from_millis(20);
 
 /// The file in a target's folder that keeps what its installation said.
-pub const INSTALL_LOG: &str = "install.log";
+const INSTALL_LOG: &str = "install.log";
 
 /// One at a time may use the distribution's package manager, which locks its database.
 static PACKAGES: Mutex<()> = Mutex::new(());

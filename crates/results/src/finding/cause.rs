@@ -479,7 +479,7 @@ impl Cause {
 
     /// Messages lost besides those that the app's file did not recognise; `None`: the file has no part in
     /// that, or the number is unknown.
-    pub fn lost_besides_file(&self) -> Option<u64> {
+    pub(crate) fn lost_besides_file(&self) -> Option<u64> {
         match self {
             Cause::FileUnmatched { lost, .. } | Cause::FileTook { lost, .. } => Some(*lost),
             Cause::FileRooms { .. } => Some(0),

@@ -90,7 +90,7 @@ impl Owners {
     }
 
     /// Shares of its slow ones.
-    pub fn of_tail(step: &Step) -> Option<Owners> {
+    pub(crate) fn of_tail(step: &Step) -> Option<Owners> {
         let spent = step.spent.as_ref()?;
         Owners::of(step, spent, &spent.tail)
     }
@@ -122,7 +122,7 @@ impl Owners {
     }
 
     /// Shares of the stalls of its streamed answers, by their number; `None` without any.
-    pub fn of_stalls(step: &Step) -> Option<Owners> {
+    pub(crate) fn of_stalls(step: &Step) -> Option<Owners> {
         let Counts { stalls, stalls_here, stalls_starved, .. } = step.counts;
         if stalls == 0 {
             return None;

@@ -175,7 +175,7 @@ impl Target {
     }
 
     /// Returns whether it speaks TLS as it is.
-    pub fn is_over_tls(&self) -> bool {
+    pub(crate) fn is_over_tls(&self) -> bool {
         ["wss:", "https:"].iter().any(|scheme| self.endpoint.starts_with(scheme))
     }
 }
