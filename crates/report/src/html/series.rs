@@ -87,6 +87,7 @@ impl SeriesData {
         let last = rows.last().expect("a chunk has a row");
         let seconds = length_ns as f64 / 1e9;
         let per_s = |of: fn(&Second) -> u64| digits(rows.iter().map(of).sum::<u64>() as f64 / seconds);
+        // The worst, since percentiles of seconds have no mean that is a percentile.
         let worst = |of: fn(&Second) -> Option<u64>| rows.iter().filter_map(of).max().map(|ns| ms(ns as f64));
         let mean = |of: fn(&Second) -> Option<f64>| {
             let known: Vec<f64> = rows.iter().filter_map(of).collect();

@@ -31,6 +31,7 @@ impl Rows<'_> {
             Some(columns) => fold(text, columns - begin),
             None => vec![text.to_owned()],
         };
+        // Painted once it is padded: the signs of a colour have no width.
         let label = style.paint(Colour::Dim, &format!("{:width$}", format!("{label} ")));
         let mut row = format!("{:indent$}{label}", "");
         for (number, line) in folded.iter().enumerate() {

@@ -70,6 +70,7 @@ impl Curve {
         let points = FigureData::of(step.figures.get(timed), true, |_| false)?.into_curve();
         let mut points: Vec<Reading> = points.into_iter().map(reading).collect();
         if let Some(longest) = points.last_mut() {
+            // The last point is the maximum, which a single message without an answer decides.
             longest.is_bound = step.has_open(timed);
         }
         Some(Curve { of: Of::Percentiles, points })

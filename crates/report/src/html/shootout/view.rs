@@ -168,6 +168,7 @@ fn matrix(shootout: &Shootout) -> Vec<MatrixRow<'_>> {
     };
     let mut rows: Vec<MatrixRow> = shootout.servers.iter().map(row).collect();
     let led = |row: &MatrixRow| row.cells.iter().flatten().filter(|cell| cell.leads).count();
+    // Stable: servers that lead as often stay in the order of their names.
     rows.sort_by_key(|row| (row.is_yardstick, Reverse(led(row))));
     rows
 }
