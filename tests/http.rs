@@ -1,5 +1,7 @@
 //! `throng http` from end to end: against the reference server, against nginx, and against servers that misbehave.
 
+use std::time::Duration;
+
 use rustix::process::Signal;
 
 use crate::support::cases::check_all;
@@ -147,6 +149,18 @@ fn silence_is_no_answer() {
     let server = HostileServer::start(|p| p.hold());
     let outcome = http(&format!("http://{}/", server.address), "-c 2 -d 1 --drain-timeout 1s");
     assert_eq!(sum_of(&outcome.json(), "missing"), CLIENTS, "{outcome}");
+}
+
+#[test]
+fn answers_of_a_warmup_delay_no_request() {
+    let server = HostileServer::start(|p| p.answer_after(Duration::from_secs(4)));
+    let url = format!("http://{}/", server.address);
+    // The warm-up gives its answers up after two seconds of silence.
+    let outcome = http(&url, "-c 2 -d 3s --warmup 100ms");
+    let results = outcome.json();
+    assert_eq!([sum_of(&results, "sent"), sum_of(&results, "received")], [CLIENTS; 2], "{outcome}");
+    let max_ms = results["steps"][0]["rtt"]["max_ms"].as_f64().unwrap();
+    assert!(max_ms < 5_000.0, "{max_ms}: {outcome}");
 }
 
 #[test]

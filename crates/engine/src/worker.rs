@@ -105,6 +105,7 @@ impl Worker {
         let options = LedgerOptions {
             run: plan.run(),
             acks: shared.acks(),
+            asks: plan.client_spec.dialect.facts().asks,
             stall_times: shared.wire.stall_times(),
             pushes: Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
             misses: shared.wire.misses().to_vec(),

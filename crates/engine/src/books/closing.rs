@@ -78,14 +78,14 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
     }
 }
 
-/// Notes the clients with a question that has no whole answer.
+/// Notes the clients with a request that has no whole answer.
 fn note_busy<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]) {
-    if !ledger.streams.is_on() {
+    if !ledger.asks {
         return;
     }
     for (index, client) in (0..).zip(clients) {
         if client.as_mut().echoes.missing().next().is_some() {
-            ledger.streams.note_busy(index);
+            ledger.busy.push(index);
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct LedgerOptions {
     pub(crate) run: u16,
     /// Kinds of messages that the server acknowledges to their senders.
     pub(crate) acks: Acks,
+    /// True if messages are requests, which wait for the answers before theirs.
+    pub(crate) asks: bool,
     /// Median gaps that make a stall, where answers come in pieces.
     pub(crate) stall_times: Option<u64>,
     /// The pushes that the app looks for.
@@ -49,6 +51,7 @@ impl Default for LedgerOptions {
         Self {
             run: 0,
             acks: Acks::all(true),
+            asks: false,
             stall_times: None,
             pushes: None,
             misses: Vec::new(),
@@ -71,6 +74,10 @@ pub(crate) struct Ledger {
     /// Memberships, where clients come and go.
     pub(crate) memberships: Option<Box<Memberships>>,
     pub(crate) streams: Streams,
+    /// True if messages are requests, which wait for the answers before theirs.
+    pub(super) asks: bool,
+    /// Clients whose connections may still carry an answer of the last step.
+    pub(crate) busy: Vec<u32>,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
     /// The wishes of the app's conditions about messages with ids, in words.
@@ -113,6 +120,8 @@ impl Ledger {
             local_rooms: LocalRooms::new(rooms, segment),
             memberships,
             streams: Streams::new(options.stall_times.unwrap_or(0)),
+            asks: options.asks,
+            busy: Vec::new(),
             pushes: options.pushes.map(Box::new),
             misses: options.misses,
             has_leavers,

@@ -28,8 +28,6 @@ pub(crate) struct Streams {
     stall_times: u64,
     /// Answers under way, by client and by the number of their request: over HTTP/2 a client has several.
     under_way: BTreeMap<(u32, u32), Streamed>,
-    /// Clients whose connections may still carry an answer of the last step.
-    busy: Vec<u32>,
     /// Buffers for gaps, from answers that have ended: at most as many as were under way at once.
     rooms: Vec<Vec<Gap>>,
 }
@@ -79,16 +77,6 @@ impl Streams {
     pub(crate) fn has_first_event(&self, client: u32, intended_ns: u64) -> bool {
         let mut own = self.under_way.range((client, 0)..=(client, u32::MAX));
         own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.latest.is_some())
-    }
-
-    /// Notes a client whose connection may still carry an answer at the end of a step.
-    pub(crate) fn note_busy(&mut self, client: u32) {
-        self.busy.push(client);
-    }
-
-    /// The clients noted since the last call.
-    pub(crate) fn take_busy(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.busy)
     }
 
     /// Returns whether an answer is coming to a client's request that was due at `intended_ns`: its latest

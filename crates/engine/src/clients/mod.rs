@@ -122,8 +122,8 @@ impl Clients {
     /// Says goodbye to the clients that a step does without, and drops clients whose goodbye was never
     /// answered, and those whose connections are busy.
     fn dismiss(&mut self, share: u32, now_ns: u64) {
-        // A question of this step would wait for the rest of an answer to one of the last: they connect anew.
-        for index in self.ledger.streams.take_busy() {
+        // A request of this step would wait for the answer to one of the last: they connect anew.
+        for index in std::mem::take(&mut self.ledger.busy) {
             self.say_goodbye(index, now_ns);
         }
         for client in self.all.iter_mut().filter(|client| client.record.state == State::Closing) {

@@ -112,7 +112,7 @@ fn clients_deaf_to_other_workers_are_named() {
 #[test]
 fn answers_of_an_earlier_connection_broke_off() {
     let (mut ledger, mut records) = (ledger(Workload::Echo, 3, None), records(3));
-    ledger.streams = Streams::new(3);
+    (ledger.streams, ledger.asks) = (Streams::new(3), true);
     for client in 0..3 {
         let record = &mut records[client as usize];
         let (_, stamp) = ledger.handle_sending(client, record, MS, MS);
@@ -121,7 +121,21 @@ fn answers_of_an_earlier_connection_broke_off() {
     (records[0].since_ns, records[1].since_ns, records[2].state) = (2 * MS, 3 * MS, State::Vacant);
     close(&mut ledger, &mut records, |_, _| None, 5 * MS);
     assert_eq!((ledger.meter.counts.unended, ledger.meter.counts.broken_off), (1, 2));
-    assert_eq!(ledger.streams.take_busy(), [0, 1, 2], "none has its answer");
+    assert_eq!(ledger.busy, [0, 1, 2], "none has its answer");
+}
+
+#[test]
+fn unanswered_requests_alone_keep_connections_busy() {
+    for (asks, busy) in [(true, vec![1]), (false, vec![])] {
+        let (mut ledger, mut records) = (ledger(Workload::Echo, 2, None), records(2));
+        ledger.asks = asks;
+        for client in 0..2 {
+            ledger.handle_sending(client, &mut records[client as usize], MS, MS);
+        }
+        records[0].echoes.handle(0);
+        close(&mut ledger, &mut records, |_, _| None, 5 * MS);
+        assert_eq!(ledger.busy, busy, "{asks}");
+    }
 }
 
 #[test]
