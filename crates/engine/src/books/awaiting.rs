@@ -3,6 +3,7 @@
 //! Nearly always that is none, or what went out in one write, which takes no memory of its own.
 
 use std::collections::VecDeque;
+use std::iter;
 
 /// Messages under way, by when they were due, oldest first.
 #[derive(Debug, Default)]
@@ -123,23 +124,28 @@ impl Awaiting {
     }
 
     /// Gives up the oldest message that was due before `before_ns` and whose answer is not coming, and returns
-    /// when it was due.
-    pub(crate) fn give_up(&mut self, before_ns: u64, is_coming: impl Fn(u64) -> bool) -> Option<u64> {
+    /// when it was due. `coming`: the number of answers that are coming to messages due at a time.
+    pub(crate) fn give_up(&mut self, before_ns: u64, coming: impl Fn(u64) -> usize) -> Option<u64> {
+        // By number, as all that a client sent in one write were due together.
+        let is_owed = |&(due_ns, messages): &(u64, u32)| messages as usize > coming(due_ns);
         // They are in the order in which they were due: none behind the first in time is overdue.
-        let oldest_ns =
-            self.iter().take_while(|&due_ns| due_ns < before_ns).find(|&due_ns| !is_coming(due_ns))?;
+        let (oldest_ns, _) = self.entries().take_while(|&(due_ns, _)| due_ns < before_ns).find(is_owed)?;
         (self.remove(oldest_ns, 1) > 0).then_some(oldest_ns)
     }
 
     /// When each message was due.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.entries().flat_map(|(due_ns, messages)| iter::repeat_n(due_ns, messages as usize))
+    }
+
+    /// Due times, ascending, and how many messages of each are awaited: of some, none.
+    fn entries(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
         let (together, many) = match self {
             Self::Nothing => (None, None),
             Self::Together { messages, due_ns } => (Some((*due_ns, *messages)), None),
             Self::Many(all) => (None, Some(&all.entries)),
         };
-        let each = |(due_ns, messages): (u64, u32)| std::iter::repeat_n(due_ns, messages as usize);
-        together.into_iter().chain(many.into_iter().flat_map(|all| all.iter().copied())).flat_map(each)
+        together.into_iter().chain(many.into_iter().flat_map(|all| all.iter().copied()))
     }
 }
 
@@ -163,7 +169,7 @@ mod tests {
         }
         assert_eq!(awaiting.iter().collect::<Vec<_>>(), [5, 7, 7, 9]);
         assert_eq!(awaiting.remove(7, 1), 1);
-        let mut give_up = |before_ns| awaiting.give_up(before_ns, |_| false);
+        let mut give_up = |before_ns| awaiting.give_up(before_ns, |_| 0);
         assert_eq!([8, 8, 8].map(&mut give_up), [Some(5), Some(7), None]);
         assert_eq!(awaiting.iter().collect::<Vec<_>>(), [9]);
     }
@@ -174,9 +180,20 @@ mod tests {
         for due_ns in [5, 7, 7, 9] {
             awaiting.push(due_ns, 1);
         }
-        let mut give_up = |before_ns| awaiting.give_up(before_ns, |due_ns| due_ns == 5);
+        let mut give_up = |before_ns| awaiting.give_up(before_ns, |due_ns| usize::from(due_ns == 5));
         assert_eq!([9, 9, 9].map(&mut give_up), [Some(7), Some(7), None]);
         assert_eq!(awaiting.iter().collect::<Vec<_>>(), [5, 9]);
+        let mut give_up = |before_ns| awaiting.give_up(before_ns, |_| 1);
+        assert_eq!([10, 10].map(&mut give_up), [None; 2]);
+    }
+
+    #[test]
+    fn one_of_two_due_together_stays_awaited() {
+        let mut awaiting = Awaiting::default();
+        awaiting.push(5, 3);
+        let mut give_up = |before_ns| awaiting.give_up(before_ns, |_| 1);
+        assert_eq!([9, 9, 9].map(&mut give_up), [Some(5), Some(5), None]);
+        assert_eq!(awaiting.iter().collect::<Vec<_>>(), [5]);
     }
 
     #[test]

@@ -79,11 +79,13 @@ impl Streams {
         own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.latest.is_some())
     }
 
-    /// Returns whether an answer is coming to a client's request that was due at `intended_ns`: its latest
-    /// event, or its head if there was none, came after `since_ns`.
-    pub(crate) fn is_coming(&self, client: u32, intended_ns: u64, since_ns: u64) -> bool {
-        let mut own = self.under_way.range((client, 0)..=(client, u32::MAX));
-        own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.progress_ns() > since_ns)
+    /// The number of answers that are coming to a client's requests that were due at `intended_ns`: the
+    /// latest event of each, or its head if there was none, came after `since_ns`.
+    pub(crate) fn coming(&self, client: u32, intended_ns: u64, since_ns: u64) -> usize {
+        let own = self.under_way.range((client, 0)..=(client, u32::MAX));
+        let is_coming =
+            |streamed: &Streamed| streamed.intended_ns == intended_ns && streamed.progress_ns() > since_ns;
+        own.filter(|(_, streamed)| is_coming(streamed)).count()
     }
 
     /// The oldest answer under way of the first client that has one: client and request, and when it began.

@@ -54,6 +54,18 @@ fn answers_that_are_coming_are_not_given_up() {
 }
 
 #[test]
+fn one_of_two_questions_is_given_up() {
+    let (mut ledger, mut records) = (ledger(Workload::Echo, 1, None), records(1));
+    ledger.streams = Streams::new(3);
+    let stamps = [MS; 2].map(|due_ns| ledger.handle_sending(0, &mut records[0], due_ns, due_ns).1);
+    ledger.streams.begin(0, stamps[0], 0, 4 * MS);
+    for _ in 0..2 {
+        ledger.give_up_overdue(0, &mut records[0], 3 * MS, 5 * MS);
+    }
+    assert_eq!((ledger.freed.len(), records[0].awaiting.iter().count()), (1, 1));
+}
+
+#[test]
 fn endless_answers_are_given_up() {
     let (mut ledger, mut records) = (ledger(Workload::Echo, 1, None), records(1));
     ledger.streams = Streams::new(3);
@@ -83,7 +95,7 @@ fn messages_due_together_are_charged_by_kind() {
     assert!(of_kinds.iter().all(|&messages| messages > 0), "{of_kinds:?}");
     // Some are given up in the midst of the step, and the others charged at its end.
     for _ in 0..3 {
-        let since_ns = records[0].awaiting.give_up(2 * MS, |_| false).expect("it is awaited");
+        let since_ns = records[0].awaiting.give_up(2 * MS, |_| 0).expect("it is awaited");
         ledger.give_up(0, since_ns, 3 * MS);
     }
     close(&mut ledger, &mut records, |_, _| None, 5 * MS);

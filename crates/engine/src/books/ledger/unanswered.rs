@@ -106,8 +106,9 @@ impl Ledger {
         let endless_ns = now_ns.saturating_sub(COMING_TIMEOUTS_MAX * now_ns.saturating_sub(overdue_ns));
         // The slot of an answer that is coming is taken: the next question would wait behind it, and its first
         // event would be the later by the rest of this answer.
-        while let Some(since_ns) = record.awaiting.give_up(overdue_ns, |due_ns| {
-            due_ns >= endless_ns && self.streams.is_coming(client, due_ns, overdue_ns)
+        while let Some(since_ns) = record.awaiting.give_up(overdue_ns, |due_ns| match due_ns >= endless_ns {
+            true => self.streams.coming(client, due_ns, overdue_ns),
+            false => 0,
         }) {
             self.give_up(client, since_ns, now_ns);
         }
