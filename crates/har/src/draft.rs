@@ -180,7 +180,8 @@ impl<'a> Session<'a> {
         let others = recording.others.iter().map(|url| format!("left out: the WebSocket {url}"));
         let binary = (recording.socket.binary > 0)
             .then(|| format!("left out: {} binary messages (throng docs app)", recording.socket.binary));
-        let later = (talk.left_out > 0).then(|| format!("left out: the {} last messages", talk.left_out));
+        let later = (talk.left_out > 0)
+            .then(|| format!("left out: {} messages that are too long or the last", talk.left_out));
         let unread = recording.is_cut.then(|| {
             format!(
                 "left out: requests behind the first {REQUESTS_MAX}, headers behind {ALL_HEADERS_MAX}, or messages behind {FRAMES_MAX} or of {} MiB",

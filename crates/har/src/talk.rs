@@ -29,7 +29,8 @@ pub(crate) struct Talk {
     /// The first place of each value in the server's messages, by the hash of the value and any key, and of the
     /// value and its own.
     received: HashMap<u64, Place>,
-    /// The number of messages after the first [`MESSAGES_MAX`], or after the last whose values found room.
+    /// The number of messages after the first [`MESSAGES_MAX`], after the last whose values found room, and
+    /// of long ones.
     pub(crate) left_out: usize,
 }
 
@@ -52,7 +53,12 @@ impl Talk {
             left_out: 0,
         };
         let (mut values, mut bytes, all) = (0, 0, turns.len());
-        for (at, turn) in turns.into_iter().take(MESSAGES_MAX).enumerate() {
+        for turn in turns.into_iter().take(MESSAGES_MAX) {
+            // Short ones behind a long one still say what is measured.
+            if bytes + turn.body.len() > BYTES_MAX {
+                continue;
+            }
+            let at = talk.messages.len();
             let message = Message::new(turn);
             values += message.leaves.len();
             bytes += message.turn.body.len();
@@ -77,7 +83,7 @@ impl Talk {
                 talk.groups.entry((message.turn.is_sent, message.kind.clone())).or_default().push(at);
             }
             talk.messages.push(message);
-            if values > LEAVES_MAX || bytes > BYTES_MAX {
+            if values > LEAVES_MAX {
                 break;
             }
         }

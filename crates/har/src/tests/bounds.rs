@@ -81,6 +81,17 @@ fn further_values_are_no_keeps() {
     assert_eq!(heard["open"][0]["keep"].as_table().unwrap().len(), MAX, "{heard}");
 }
 
+#[test]
+fn talk_behind_long_messages_is_measured() {
+    let long = ["a", "b", "c"].map(|letter| {
+        let text = letter.repeat(3 << 20);
+        format!("<{}", json!({ "type": "snapshot", "text": text }))
+    });
+    let texts: Vec<&str> = long.iter().map(String::as_str).chain(HELLO).collect();
+    let draft = read(&recording("ws://a/", &texts));
+    assert!(draft.is_measured && draft.toml.contains("left out: 1 "), "{:.2000}", draft.toml);
+}
+
 fn with_type(mut value: Value, kind: &str) -> Value {
     value["type"] = json!(kind);
     value
