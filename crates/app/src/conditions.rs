@@ -1,6 +1,7 @@
 //! Conditions on messages, compiled: what a message is looked through for.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use memchr::memmem::{self, Finder};
 use regex::bytes::Regex;
@@ -57,6 +58,8 @@ struct ClientTest {
     /// The text as the file has it.
     written: String,
     template: Template,
+    /// Room for the text of the client at hand: an allocation for each message would be too many.
+    own: RefCell<Vec<u8>>,
 }
 
 /// The part of a message that a client's own text is compared with.
@@ -135,8 +138,8 @@ impl Test {
 
     /// The comparison with a client's own text; `None`: it is the same for all.
     fn of_client(text: &ConditionText, place: Place) -> Option<Test> {
-        let template = text.of_client.clone()?;
-        Some(Test::OfClient(Box::new(ClientTest { place, written: text.written.clone(), template })))
+        let (template, written) = (text.of_client.clone()?, text.written.clone());
+        Some(Test::OfClient(Box::new(ClientTest { place, written, template, own: RefCell::default() })))
     }
 
     /// The test as the file has it.
@@ -176,21 +179,26 @@ impl ClientTest {
         if !self.template.is_known(&client.kept.values) {
             return false;
         }
-        let own = || self.template.filled(&Filling::of(*client));
-        // Nor is an empty cell, which is also the name of each message without an event.
-        let fits = |fits: &dyn Fn(&[u8]) -> bool| {
-            let own = own();
-            !own.is_empty() && fits(&own)
-        };
         match &self.place {
-            Place::Event => fits(&|own| *opened.event == *own),
-            Place::Anywhere => fits(&|own| memmem::find(&opened.body, own).is_some()),
+            // Nor is an empty cell, which is also the name of each message without an event.
+            Place::Event => self.of(client, |own| !own.is_empty() && *opened.event == *own),
+            Place::Anywhere => {
+                self.of(client, |own| !own.is_empty() && memmem::find(&opened.body, own).is_some())
+            }
             // Servers write the numbers of users and rooms as numbers and as strings, and a file has no
             // number with a placeholder in it.
-            Place::Json(pointer) => {
-                pointer.value(&opened.body).is_some_and(|value| *value.as_bytes() == *own())
-            }
+            Place::Json(pointer) => pointer
+                .value(&opened.body)
+                .is_some_and(|value| self.of(client, |own| *value.as_bytes() == *own)),
         }
+    }
+
+    /// The result for this client's text.
+    fn of(&self, client: &ClientContext<'_>, fits: impl FnOnce(&[u8]) -> bool) -> bool {
+        let mut own = self.own.borrow_mut();
+        own.clear();
+        self.template.write(&mut own, &Filling::of(*client), 0);
+        fits(&own)
     }
 }
 
@@ -314,6 +322,20 @@ mod tests {
             let matches = |client| received(client, Kept::NOTHING, &message, |it| matcher.matches(it));
             assert_eq!([0, 1].map(matches), expected, "{event} {body}");
         }
+    }
+
+    #[test]
+    fn texts_of_clients_share_a_buffer() {
+        let condition = Condition { contains: Some(of_client("<{person.name}>")), ..Condition::default() };
+        let matcher = Matcher::new(&condition).unwrap();
+        let Test::OfClient(test) = &matcher.tests[0] else { panic!("{matcher:?}") };
+        let message = opened("", b"<bob>");
+        let buffer_of = |client| {
+            let fits = received(client, Kept::NOTHING, &message, |it| matcher.matches(it));
+            (fits, test.own.borrow().as_ptr())
+        };
+        let (ann, bob) = (buffer_of(0), buffer_of(1));
+        assert_eq!((ann.0, bob.0, bob.1), (false, true, ann.1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Any answers at a client that logs in, and keeps of them whatever there is to keep.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use crate::support::{Fake, check_portions, limits, options, split};
 use app::app_file::{AppFile, Keep, LoginContent, LoginRequest};
@@ -12,7 +12,9 @@ use wire::{Client, Config, DialectId, DialectOptions, Options, Payload};
 /// The kinds of places at which something is kept, each of which may be asked of any answer.
 const PLACES: [&str; 5] = ["cookie:a", "header:x", "json:/a/0", "html:a", "regex:a=(.*)"];
 
-static CONFIGS: LazyLock<Vec<Config>> = LazyLock::new(|| PLACES.map(config).into());
+thread_local! {
+    static CONFIGS: Vec<Config> = PLACES.map(config).into();
+}
 
 /// Two requests: the first keeps something, the second says it and follows redirects.
 fn config(place: &str) -> Config {
@@ -57,7 +59,10 @@ fn config(place: &str) -> Config {
 pub fn run(data: &[u8]) {
     let Some((step, data)) = split(data) else { return };
     let Some((&place, answers)) = data.split_first() else { return };
-    let cfg = &CONFIGS[usize::from(place) % CONFIGS.len()];
+    CONFIGS.with(|all| feed(&all[usize::from(place) % all.len()], answers, step));
+}
+
+fn feed(cfg: &Config, answers: &[u8], step: usize) {
     check_portions(answers, step, |portions| {
         let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
         client.handle_open(cfg, 0, 0, &mut io);

@@ -1,15 +1,15 @@
 //! Any bytes as frames of a server of HTTP/2 at a client whose WebSocket is a stream of theirs, in each dialect.
 
-use std::sync::LazyLock;
-
 use crate::support::{Fake, app, check_portions, options, split};
 use app::Kind;
 use codec::{DeflateOptions, Stamp};
 use wire::{BadOption, Carrier, Client, Config, DialectId, DialectOptions, Options, Payload};
 
-/// Configurations of each dialect that can be spoken over HTTP/2.
-static CONFIGS: LazyLock<Vec<Config>> =
-    LazyLock::new(|| DialectId::ALL.iter().filter_map(|&dialect| config(dialect).ok()).collect());
+thread_local! {
+    /// Configurations of each dialect that can be spoken over HTTP/2.
+    static CONFIGS: Vec<Config> =
+        DialectId::ALL.iter().filter_map(|&dialect| config(dialect).ok()).collect();
+}
 
 fn config(dialect: DialectId) -> Result<Config, BadOption> {
     let of_dialect = match dialect.facts().needs_app {
@@ -35,7 +35,10 @@ const GRANTED: &[u8] = b"\0\0\x14\x01\x04\0\0\0\x01\x88\x5f\x11text/event-stream
 pub fn run(data: &[u8]) {
     let Some((dialect, data)) = data.split_first() else { return };
     let Some((step, bytes)) = split(data) else { return };
-    let cfg = &CONFIGS[usize::from(*dialect) % CONFIGS.len()];
+    CONFIGS.with(|all| feed(&all[usize::from(*dialect) % all.len()], bytes, step));
+}
+
+fn feed(cfg: &Config, bytes: &[u8], step: usize) {
     check_portions(bytes, step, |portions| {
         let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
         client.handle_open(cfg, 0, 0, &mut io);
