@@ -4,8 +4,9 @@
 //! names the last that it has got, and is sent those behind it that are still there. A room keeps its latest
 //! messages, up to a number or an age; all rooms together keep no more than [`BYTES_MAX`]. What is too old in
 //! rooms that have fallen silent goes before what is not in others, give or take a sixteenth of the age. A
-//! number that was never given stands for no message. What sessions had joined is kept beside it, by
-//! protocols whose clients need not join again ([`Sessions`]).
+//! number that was never given stands for no message. What came since a client was told that it is back is
+//! no part of what it missed: no fault hits that. What sessions had joined is kept beside it, by protocols
+//! whose clients need not join again ([`Sessions`]).
 
 mod sessions;
 
@@ -137,21 +138,28 @@ impl History {
         self.lock().number
     }
 
-    /// Messages of rooms behind a number; `None` if that number was never given.
-    pub(crate) fn after(&self, rooms: &[Room], number: u64, now_ns: u64) -> Option<Missed> {
+    /// Messages of rooms behind a number; `None` if that number was never given. `back_at`: the latest number
+    /// when the client was told that it is back, if that was before.
+    pub(crate) fn after(
+        &self,
+        rooms: &[Room],
+        number: u64,
+        back_at: Option<u64>,
+        now_ns: u64,
+    ) -> Option<Missed> {
         let state = &mut *self.lock();
         if number > state.number {
             return None;
         }
         let gone = |room: &Room| state.rooms.get(room).map_or(state.gone, |log| log.gone);
         let has_all = rooms.iter().all(|room| gone(room) <= number);
-        let missed = self.missed(state, rooms, now_ns, |entry| entry.number <= number);
+        let missed = self.missed(state, rooms, back_at, now_ns, |entry| entry.number <= number);
         Some(Missed { is_whole: missed.is_whole && has_all, ..missed })
     }
 
-    /// Messages of a room from a time on that are still kept.
-    pub(crate) fn since(&self, room: Room, from_ns: u64, now_ns: u64) -> Vec<Message> {
-        self.missed(&mut self.lock(), &[room], now_ns, |entry| entry.at_ns < from_ns).messages
+    /// Messages of a room from a time on that are still kept. `back_at`: as for [`after`](Self::after).
+    pub(crate) fn since(&self, room: Room, from_ns: u64, back_at: Option<u64>, now_ns: u64) -> Vec<Message> {
+        self.missed(&mut self.lock(), &[room], back_at, now_ns, |entry| entry.at_ns < from_ns).messages
     }
 
     /// The messages of rooms behind the ones that the client had, as they are sent again: whole unless one of
@@ -160,6 +168,7 @@ impl History {
         &self,
         state: &'s mut State,
         rooms: &[Room],
+        back_at: Option<u64>,
         now_ns: u64,
         was_had: impl Fn(&Entry) -> bool,
     ) -> Missed {
@@ -181,8 +190,11 @@ impl History {
                 continue;
             }
             let message = &entry.message;
-            let replay_fault = (self.replay_faults)(state.replayed);
-            state.replayed += 1;
+            let mut replay_fault = ReplayFault::default();
+            if back_at.is_none_or(|back_at| entry.number <= back_at) {
+                replay_fault = (self.replay_faults)(state.replayed);
+                state.replayed += 1;
+            }
             if replay_fault.forget {
                 continue;
             }
@@ -308,7 +320,7 @@ mod tests {
 
     /// The numbers of what follows a number in the room.
     fn after(history: &History, number: u64, now_ns: u64) -> Option<Vec<u8>> {
-        Some(numbers(&history.after(&[room(0)], number, now_ns)?.messages))
+        Some(numbers(&history.after(&[room(0)], number, None, now_ns)?.messages))
     }
 
     #[test]
@@ -326,13 +338,13 @@ mod tests {
         assert_eq!(after(&fresh, 0, 10), Some(vec![6, 7, 8, 9, 10]));
         assert_eq!(after(&fresh, 0, 13), Some(vec![9, 10]));
         let nothing = Missed { messages: Vec::new(), is_whole: true };
-        assert_eq!(few.after(&[room(2)], 3, 1), Some(nothing));
+        assert_eq!(few.after(&[room(2)], 3, None, 1), Some(nothing));
     }
 
     #[test]
     fn messages_of_several_rooms_keep_their_order() {
         let all = history(Keep::Messages(9), |_| ReplayFault::default());
-        let missed = all.after(&[room(0), room(1)], 3, 99).unwrap();
+        let missed = all.after(&[room(0), room(1)], 3, None, 99).unwrap();
         assert_eq!((numbers(&missed.messages), missed.is_whole), (vec![4, 5, 6, 7, 8, 9, 10], true));
     }
 
@@ -340,7 +352,7 @@ mod tests {
     fn gaps_in_the_kept_messages_are_said() {
         let sound = |_| ReplayFault::default();
         let is_whole = |history: &History, number, now_ns| {
-            history.after(&[room(0)], number, now_ns).map(|missed| missed.is_whole)
+            history.after(&[room(0)], number, None, now_ns).map(|missed| missed.is_whole)
         };
         let few = history(Keep::Messages(3), sound);
         assert_eq!([6, 7, 8].map(|number| is_whole(&few, number, 99)), [Some(false), Some(true), Some(true)]);
@@ -359,7 +371,7 @@ mod tests {
     #[test]
     fn messages_since_a_time() {
         let few = history(Keep::Messages(3), |_| ReplayFault::default());
-        let since = |from_ns| numbers(&few.since(room(0), from_ns, 99));
+        let since = |from_ns| numbers(&few.since(room(0), from_ns, None, 99));
         assert_eq!([since(0), since(9), since(11)], [vec![8, 9, 10], vec![9, 10], vec![]]);
     }
 
@@ -369,6 +381,18 @@ mod tests {
         assert_eq!(after(&history(Keep::Messages(4), odd), 0, 0), Some(vec![8, 8, 10, 9]));
         let last = |k| ReplayFault { swap: k == 3, ..ReplayFault::default() };
         assert_eq!(after(&history(Keep::Messages(4), last), 0, 0), Some(vec![7, 8, 9, 10]));
+    }
+
+    #[test]
+    fn faults_end_where_clients_are_back() {
+        let all = |_| ReplayFault { forget: true, ..ReplayFault::default() };
+        let history = history(Keep::Messages(4), all);
+        let behind = [None, Some(8)].map(|back_at| {
+            let missed = history.after(&[room(0)], 6, back_at, 0).unwrap();
+            (numbers(&missed.messages), numbers(&history.since(room(0), 7, back_at, 0)))
+        });
+        assert_eq!(behind, [(vec![], vec![]), (vec![9, 10], vec![9, 10])]);
+        assert_eq!(history.lock().replayed, 12, "each of the others has its number");
     }
 
     #[test]
@@ -392,11 +416,11 @@ mod tests {
         }
         assert_eq!(history.lock().rooms.len(), 1, "rooms of which nothing is left take no room");
         let missed = |topic| {
-            let Missed { messages, is_whole } = history.after(&[room(topic)], 0, 1_600).unwrap();
+            let Missed { messages, is_whole } = history.after(&[room(topic)], 0, None, 1_600).unwrap();
             (messages.len(), is_whole)
         };
         assert_eq!([missed(99), missed(0)], [(8, true), (0, false)]);
-        let is_whole = |number| history.after(&[room(0)], number, 1_600).unwrap().is_whole;
+        let is_whole = |number| history.after(&[room(0)], number, None, 1_600).unwrap().is_whole;
         assert_eq!([13, 14].map(is_whole), [false, true], "as far as is known of rooms that are forgotten");
         tell(0, 1_600);
         assert_eq!([13, 14].map(is_whole), [false, true], "as far as is known of one that was");
@@ -415,12 +439,12 @@ mod tests {
                 history.add(room(0), at, |_| vec![vec![0; bytes]]);
             }
             assert!(history.lock().bytes <= BYTES_MAX);
-            let missed = history.after(&[room(0)], messages - 3, 0).unwrap();
+            let missed = history.after(&[room(0)], messages - 3, None, 0).unwrap();
             assert_eq!(
                 (missed.messages.len(), missed.is_whole, looked_at.load(Ordering::Relaxed)),
                 (3, true, 3)
             );
-            let missed = history.after(&[room(0)], 0, 0).unwrap();
+            let missed = history.after(&[room(0)], 0, None, 0).unwrap();
             assert!(missed.messages.len() > 200 && !missed.is_whole);
         }
     }

@@ -160,7 +160,12 @@ struct Connection {
 
 impl Cable {
     fn keeping(keep: Keep) -> Cable {
-        let history = Some(Arc::new(History::new(keep, |_| ReplayFault::default())));
+        Cable::failing(keep, ReplayFault::default())
+    }
+
+    /// One whose replays have this fault in each message.
+    fn failing(keep: Keep, replay_fault: ReplayFault) -> Cable {
+        let history = Some(Arc::new(History::new(keep, move |_| replay_fault)));
         Cable { cfg: ServerConfig { history, ..ServerConfig::default() }, now_ns: 100 * S }
     }
 
@@ -303,11 +308,18 @@ fn a_history_comes_whole_or_not_at_all() {
     assert_eq!(history(""), (0, "confirm_subscription".to_owned()), "nothing was asked for");
 }
 
-/// It counts as there from its welcome on: that the rest is forgotten is no reason for not hearing what is
-/// said now.
+/// It counts as there from its welcome on: that the rest is forgotten, or lost by a fault, is no reason for
+/// not hearing what is said now.
 #[test]
 fn restored_sessions_hear_later_messages() {
-    let cable = Cable::keeping(Keep::Messages(2));
+    let forget = ReplayFault { forget: true, ..ReplayFault::default() };
+    let rejects = (Cable::keeping(Keep::Messages(2)), "reject_history");
+    for (cable, kind) in [rejects, (Cable::failing(Keep::Messages(9), forget), "confirm_history")] {
+        assert_hears_later_messages(&cable, kind);
+    }
+}
+
+fn assert_hears_later_messages(cable: &Cable, kind: &str) {
     let mut listener = cable.connect(1, "", EXTENDED);
     let sid = value(&said(&std::mem::take(&mut listener.io.out))[0], "sid").to_owned();
     cable.handle(&mut listener, &[&command("subscribe", "")]);
@@ -321,7 +333,7 @@ fn restored_sessions_hear_later_messages() {
     cable.handle(&mut speaker, &[&broadcast(4)]);
     let answers = cable.handle(&mut back, &[&command("history", &behind(&heard))]);
     assert_eq!((&answers[..1], back.joined), (&said(&speaker.told)[..], 1));
-    assert_eq!(kinds(&answers[1..]), ["reject_history"]);
+    assert_eq!(kinds(&answers[1..]), [kind]);
 }
 
 #[test]

@@ -39,22 +39,24 @@ impl<'a> HistoryRequest<'a> {
         }
     }
 
-    /// The messages missed; `None` if the history is rejected.
+    /// The messages missed; `None` if the history is rejected. `back_at`: as for [`History::after`].
     pub(super) fn missed(
         self,
         history: &History,
         room: Room,
+        back_at: Option<u64>,
         now_ns: u64,
         unix_minus_now_ns: u64,
     ) -> Option<Vec<Message>> {
         match self {
             HistoryRequest::After { epoch, offset } => {
-                let missed = history.after(&[room], offset, now_ns).filter(|_| *epoch == history.epoch())?;
+                let missed = history.after(&[room], offset, back_at, now_ns);
+                let missed = missed.filter(|_| *epoch == history.epoch())?;
                 missed.is_whole.then_some(missed.messages)
             }
             HistoryRequest::Since { unix_s } => {
                 let from_ns = unix_s.saturating_mul(NS_PER_S).saturating_sub(unix_minus_now_ns);
-                Some(history.since(room, from_ns, now_ns))
+                Some(history.since(room, from_ns, back_at, now_ns))
             }
             HistoryRequest::Nothing => Some(Vec::new()),
         }

@@ -268,12 +268,14 @@ impl Connection {
         let asked = HistoryRequest::of(command.history, stream.as_bytes()).filter(|_| self.is_extended);
         let Some(asked) = asked else { return };
         let missed = match &link.cfg.history {
-            Some(history) => asked.missed(history, room, link.now_ns, link.cfg.unix_minus_now_ns),
+            Some(history) => {
+                asked.missed(history, room, restored_at, link.now_ns, link.cfg.unix_minus_now_ns)
+            }
             None => (!histories::names_streams(command.history)).then(Vec::new),
         };
         let meanwhile = || {
             let history = link.cfg.history.as_ref()?;
-            Some(history.after(&[room], restored_at?, link.now_ns)?.messages)
+            Some(history.after(&[room], restored_at?, restored_at, link.now_ns)?.messages)
         };
         let kind: &[u8] = if missed.is_some() { b"confirm_history" } else { b"reject_history" };
         for message in missed.or_else(meanwhile).iter().flatten() {

@@ -60,7 +60,7 @@ impl<'a> Known<'a> {
         let rooms: &[u64] = if kept.is_empty() { &[first] } else { &kept };
         let rooms = rooms.iter().filter(|&&room| room != NOWHERE);
         let rooms: Vec<Room> = rooms.map(|&room| namespace.within(room)).collect();
-        let missed = history.after(&rooms, self.offset, now_ns)?.messages;
+        let missed = history.after(&rooms, self.offset, None, now_ns)?.messages;
         Some(Recovered { pid, kept, missed })
     }
 }

@@ -71,7 +71,7 @@ impl Session {
     /// The events that the client has missed.
     fn missed(&self, last_id: &[u8], now_ns: u64) -> Option<Vec<u8>> {
         let history = self.history.as_ref()?;
-        let missed = history.after(&[self.room], number_of(history, last_id)?, now_ns)?;
+        let missed = history.after(&[self.room], number_of(history, last_id)?, None, now_ns)?;
         Some(missed.messages.iter().flat_map(|event| event[0].iter()).copied().collect())
     }
 
