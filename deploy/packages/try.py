@@ -53,7 +53,8 @@ def tools() -> None:
 
 def in_nothing(packages: Path, root: Path) -> str | None:
     with tarfile.open(only(packages, "throng-*.tar.gz")) as tar:
-        tar.extractall(root, filter="tar")
+        tar.extraction_filter = getattr(tarfile, "tar_filter", None)
+        tar.extractall(root)
     (program,) = root.glob("*/throng")
     mounted = Mounts(root)
     with mounted:

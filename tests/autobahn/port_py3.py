@@ -141,7 +141,9 @@ def main(sdists: Path, site: Path) -> None:
 def unpack(sdist: Path, package: str, site: Path) -> None:
     """Replaces `site/package` by the package of that name in the source distribution."""
     with tarfile.open(sdist) as archive:
-        archive.extractall(sdist.parent, filter="data")
+        # Debian 12's Python has no filters yet; pip has checked the archive's hash.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(sdist.parent)
     target = site / package
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(sdist.parent / sdist.name.removesuffix(".tar.gz") / package, target)
