@@ -79,7 +79,7 @@ fn folders_of_results_may_have_other_files() {
         let outcome = run(throng(["report"]).arg(folder.path()), REACTS_WITHIN);
         assert!(outcome.code == COULD_NOT_RUN && outcome.stderr.contains(named), "{outcome}");
     };
-    mkfifoat(CWD, &folder.path().join("pipe.json"), Mode::RUSR | Mode::WUSR).unwrap();
+    mkfifoat(CWD, folder.path().join("pipe.json"), Mode::RUSR | Mode::WUSR).unwrap();
     symlink("/dev/zero", folder.path().join("device.json")).unwrap();
     report(folder.path().to_str().unwrap());
     symlink("nowhere", folder.path().join("dangling.json")).unwrap();
