@@ -1,29 +1,33 @@
 //! Idioms that hide something: a tuple among the parameters has two values without a name between them, and
 //! `for_each` is a loop that looks like a chain of values.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use syn::visit::{self, Visit};
 use syn::{FnArg, Pat};
 
 use super::{assert_none, read, rust_files};
 
+/// The idioms of each file, read once for both rules.
+static IDIOMS: LazyLock<BTreeMap<String, Idioms>> = LazyLock::new(|| {
+    let files = rust_files().into_iter();
+    files.map(|file| (file.clone(), Idioms::of(&read(&file)))).collect()
+});
+
 #[test]
 fn parameters_are_no_tuples() {
-    let sources =
-        rust_files().into_iter().filter(|file| file.starts_with("crates/") && file.contains("/src/"));
-    let found = |file: String| {
-        let tuples = Idioms::of(&read(&file)).tuples;
-        tuples.into_iter().map(move |function| format!("{file}: {function}"))
-    };
-    assert_none("functions with a tuple among their parameters", sources.flat_map(found).collect());
+    let sources = IDIOMS.iter().filter(|(file, _)| file.starts_with("crates/") && file.contains("/src/"));
+    let found = sources
+        .flat_map(|(file, idioms)| idioms.tuples.iter().map(move |function| format!("{file}: {function}")));
+    assert_none("functions with a tuple among their parameters", found.collect());
 }
 
 #[test]
 fn loops_are_loops() {
-    let found = |file: &String| {
-        let calls = Idioms::of(&read(file)).for_each_calls;
-        (calls > 0).then(|| format!("{file}: {calls}"))
-    };
-    assert_none("calls of for_each", rust_files().iter().filter_map(found).collect());
+    let calls = IDIOMS.iter().filter(|(_, idioms)| idioms.for_each_calls > 0);
+    let found = calls.map(|(file, idioms)| format!("{file}: {}", idioms.for_each_calls));
+    assert_none("calls of for_each", found.collect());
 }
 
 #[test]

@@ -13,10 +13,11 @@ mod unused;
 mod wordings;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use modules::Modules;
 
@@ -279,8 +280,10 @@ fn nothing_names_a_machine_or_a_registry_host() {
     assert_none("paths of one machine and hosts of registries", wrong);
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+fn root() -> &'static Path {
+    static ROOT: LazyLock<PathBuf> =
+        LazyLock::new(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap());
+    &ROOT
 }
 
 fn read(file: &str) -> String {
@@ -326,8 +329,16 @@ fn crate_names() -> Vec<String> {
     crates.map(|folder| folder.file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
-/// The modules of a crate.
-fn modules(name: &str) -> Modules {
+/// The modules of a crate: each is read once for all rules, which takes longer than they do.
+fn modules(name: &str) -> &'static Modules {
+    static CRATES: LazyLock<BTreeMap<String, Modules>> = LazyLock::new(|| {
+        let crates = crate_names().into_iter().map(|name| (name.clone(), read_modules(&name)));
+        crates.collect()
+    });
+    &CRATES[name]
+}
+
+fn read_modules(name: &str) -> Modules {
     let folder = format!("crates/{name}/src/");
     let files: Vec<String> = rust_files().into_iter().filter(|file| in_source_of(file, name)).collect();
     assert!(!files.is_empty(), "{folder} has no Rust file");
@@ -336,9 +347,12 @@ fn modules(name: &str) -> Modules {
 
 /// Files that git would ship, without those deleted, relative to the root.
 fn tracked_files() -> Vec<String> {
-    let files = git(&["ls-files", "-z"]);
-    let files = files.split_terminator('\0').filter(|file| root().join(file).is_file());
-    files.map(str::to_owned).collect()
+    static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let files = git(&["ls-files", "-z"]);
+        let files = files.split_terminator('\0').filter(|file| root().join(file).is_file());
+        files.map(str::to_owned).collect()
+    });
+    FILES.clone()
 }
 
 /// The output of git about this repository.

@@ -170,8 +170,8 @@ impl Source {
     fn read(file: &str, text: &str) -> Self {
         let mut source = Self::default();
         let tokens: TokenStream = text.parse().unwrap_or_else(|error| panic!("{file}: {error}"));
-        source.read_tokens(tokens, 0);
-        let syntax = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        source.read_tokens(tokens.clone(), 0);
+        let syntax: syn::File = syn::parse2(tokens).unwrap_or_else(|error| panic!("{file}: {error}"));
         for item in &syntax.items {
             match item {
                 syn::Item::Struct(item) => _ = source.types.insert(item.ident.to_string()),

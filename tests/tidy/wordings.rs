@@ -3,6 +3,7 @@
 //! subject, then the case.
 
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::Lit;
@@ -42,19 +43,23 @@ const ASSERTIONS: &[(&str, usize)] = &[
 /// Methods and functions that are given the test's own words.
 const EXPLAINED: &[&str] = &["expect", "expect_err", "skip", "retry", "assert_none"];
 
-#[test]
-fn few_tests_hold_sentences() {
+/// The tests of all files, each beside its file, read once for both rules.
+static TESTS: LazyLock<Vec<(String, Test)>> = LazyLock::new(|| {
     let tests = rust_files().into_iter().flat_map(|file| {
         let tests = tests_of(&read(&file));
         tests.into_iter().map(move |test| (file.clone(), test))
     });
-    let tests: Vec<(String, Test)> = tests.collect();
-    let of_output: Vec<String> = tests.iter().filter_map(|(file, test)| test.line(file)).collect();
-    let of_any = tests.iter().filter(|(_, test)| !(test.sentences.is_empty() && test.messages.is_empty()));
+    tests.collect()
+});
+
+#[test]
+fn few_tests_hold_sentences() {
+    let of_output: Vec<String> = TESTS.iter().filter_map(|(file, test)| test.line(file)).collect();
+    let of_any = TESTS.iter().filter(|(_, test)| !(test.sentences.is_empty() && test.messages.is_empty()));
     println!(
         "{} of {} tests hold a sentence of an output, {} any sentence",
         of_output.len(),
-        tests.len(),
+        TESTS.len(),
         of_any.count()
     );
     assert!(
@@ -90,11 +95,9 @@ fn patterns_are_told_from_other_texts() {
 
 #[test]
 fn tests_are_named_by_subject_and_case() {
-    let misnamed = |file: &String| {
-        let tests = tests_of(&read(file)).into_iter().filter(|test| !is_subject_and_case(&test.name));
-        tests.map(|test| format!("{file}: {}", test.name)).collect::<Vec<_>>()
-    };
-    assert_none("tests with long names or clauses", rust_files().iter().flat_map(misnamed).collect());
+    let misnamed = TESTS.iter().filter(|(_, test)| !is_subject_and_case(&test.name));
+    let misnamed = misnamed.map(|(file, test)| format!("{file}: {}", test.name));
+    assert_none("tests with long names or clauses", misnamed.collect());
 }
 
 #[test]
