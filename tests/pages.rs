@@ -84,7 +84,7 @@ fn a_report_works_in_a_browser() {
         "density",
     ];
     let page = page.to_str().unwrap();
-    scripts.run("report.js", &[&[&chromium, page][..], &charts].concat());
+    scripts.run("report.js", &[&[&chromium, page, "all"][..], &charts].concat());
 }
 
 /// Charts that one run does not have: a sweep, the memory of connections, repeats, and figures that others published.
@@ -115,13 +115,17 @@ fn the_other_charts_work_in_a_browser() {
     std::fs::write(&path, page).unwrap();
     let charts =
         ["percentiles", "saturation", "saturation-received", "boxes", "then-and-now", "handshakes", "memory"];
-    scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], &charts].concat());
+    // What a page has of itself, the other test looks at in all themes and widths.
+    let shown = |charts: &[&str]| {
+        scripts.run("report.js", &[&[&chromium, path.to_str().unwrap(), "some"][..], charts].concat());
+    };
+    shown(&charts);
     let server = Server::start(&["--fault", "service=5ms"]);
     let slow = read(measure(&["echo", &server.url(), "--clients=10", "--rate=100", "--duration=1s"]));
     for (run, charts) in [(flapping, &["presence", "ages", "absences"][..]), (slow, &["account"])] {
         let page = report::Page { runs: &[run], repeats: &[], published: &[], home: None };
         std::fs::write(&path, report::html(&page)).unwrap();
-        scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], charts].concat());
+        shown(charts);
     }
 }
 

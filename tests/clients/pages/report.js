@@ -1,10 +1,11 @@
-// A report in a browser: node report.js CHROMIUM REPORT.html CHART…: the charts that must be there.
+// A report in a browser: node report.js CHROMIUM REPORT.html LOOKS CHART…: all looks or some, and the charts that must
+// be there.
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { check, checkLooks, DESKTOP, PHONE, wait, withPage } from "./browser.js";
+import { check, checkLooks, DESKTOP, PHONE, SOME_LOOKS, wait, withPage } from "./browser.js";
 
-const [chromium, path, ...charts] = process.argv.slice(2);
+const [chromium, path, looks, ...charts] = process.argv.slice(2);
 const url = pathToFileURL(path).href;
 /** CSS pixels between the margins of A4. */
 const PAPER_WIDTH = 718;
@@ -19,7 +20,7 @@ await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (pag
   check(shown.length >= charts.length, `only ${shown}`);
   await checkHover(page);
   await checkTheme(page);
-  await checkLooks(page, "report");
+  await checkLooks(page, "report", looks === "all" ? undefined : SOME_LOOKS);
   await page.setViewportSize(PHONE);
   for (const chart of charts) await checkChart(page, chart);
   await checkKeyboard(page);
