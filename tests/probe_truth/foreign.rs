@@ -31,7 +31,8 @@ pub(super) static GORILLA: Kind = Kind {
                 ("message_max/refused_bytes", "50000"),
                 ("message_max/refusal", "1009"),
             ],
-        ),
+        )
+        .repeated(),
         row(
             "a read deadline of 1.5 s, which pings do not move",
             &["0", "1500ms", "0"],
@@ -66,7 +67,8 @@ pub(super) static WEBSOCKETS: Kind = Kind {
             "no limit",
             &[r#"{"ping_interval":null,"max_size":null}"#],
             &[("slow_reader/behavior", "\"waits\"")],
-        ),
+        )
+        .repeated(),
         row(
             "messages of 70,000 bytes",
             &[r#"{"ping_interval":null,"max_size":70000}"#],
@@ -152,7 +154,7 @@ pub(super) static NGINX: Kind = Kind {
     start: start_nginx,
     usual: OF_ECHOES,
     rows: &[
-        row("no limit", &["", ""], &[("slow_reader/behavior", "\"waits\"")]),
+        row("no limit", &["", ""], &[("slow_reader/behavior", "\"waits\"")]).repeated(),
         row(
             "an idle timeout of 2 s",
             &["", "proxy_read_timeout 2s;"],
@@ -163,12 +165,14 @@ pub(super) static NGINX: Kind = Kind {
                 ("closed_by/by", "\"proxy\""),
                 ("slow_reader/behavior", ANY),
             ],
-        ),
+        )
+        .repeated(),
         row(
             "15 connections, then 503",
             &["limit_conn_zone $binary_remote_addr zone=all:1m;", "limit_conn all 15;"],
             &[("connections/open", "15"), ("connections/refusal", "503"), ("connections/freed", "true")],
-        ),
+        )
+        .repeated(),
         row(
             "both of these",
             &[

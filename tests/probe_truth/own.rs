@@ -134,6 +134,7 @@ pub(super) static HISTORY: Kind = Kind {
                 ("ping_interval/kind", "\"message\""),
             ],
         )
+        .repeated()
         .probed(&["--absence", "6s"]),
         row(
             "Action Cable: 50 messages, a heartbeat each 3 s",
@@ -145,6 +146,7 @@ pub(super) static HISTORY: Kind = Kind {
                 ("ping_interval/kind", "\"message\""),
             ],
         )
+        .repeated()
         .probed(&["--absence", "6s"]),
         row(
             "Action Cable: 4 s, a heartbeat each 3 s",
@@ -168,6 +170,7 @@ pub(super) static HISTORY: Kind = Kind {
             &["/events?room=1", "--history", "4s"],
             &[("resume_time/limit_s", "4"), ("resume_messages/limit", ANY)],
         )
+        .repeated()
         .probed(&["--absence", "6s", "--publish-url", "/publish/1"]),
     ],
 };

@@ -73,6 +73,8 @@ pub(super) struct Row {
     /// Flags of the probe.
     flags: &'static [&'static str],
     truth: &'static [Truth],
+    /// True if other rows plant the same kinds of limits: `make probe-truth` alone makes its sheet.
+    pub(super) is_repeated: bool,
 }
 
 pub(super) const fn row(
@@ -80,13 +82,18 @@ pub(super) const fn row(
     arguments: &'static [&'static str],
     truth: &'static [Truth],
 ) -> Row {
-    Row { planted, arguments, flags: &[], truth }
+    Row { planted, arguments, flags: &[], truth, is_repeated: false }
 }
 
 impl Row {
     /// The same, probed with these flags.
     pub(super) const fn probed(self, flags: &'static [&'static str]) -> Row {
         Row { flags, ..self }
+    }
+
+    /// The same, for `make probe-truth` alone.
+    pub(super) const fn repeated(self) -> Row {
+        Row { is_repeated: true, ..self }
     }
 }
 

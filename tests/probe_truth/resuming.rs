@@ -47,6 +47,7 @@ pub(super) static SOCKETIO: Kind = Kind {
             &["60000", "5000"],
             &[("resume_time/limit_s", "null"), ("resume_messages/limit", "null")],
         )
+        .repeated()
         .probed(&["--absence", "6s"]),
         row(
             "the same, but no recovery",
@@ -79,6 +80,7 @@ pub(super) static NCHAN_EVENTS: Kind = Kind {
             &["60s", "40"],
             &[("resume_time/limit_s", "null"), ("resume_messages/limit", "40")],
         )
+        .repeated()
         .probed(&["--publish-url", "/publish/1", "--absence", "3s"]),
     ],
 };

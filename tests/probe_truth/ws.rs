@@ -131,7 +131,8 @@ static ROWS: [Row; 19] = [
             ("message_max/refused_bytes", "300000"),
             ("message_max/refusal", "1009"),
         ],
-    ),
+    )
+    .repeated(),
     row(
         "messages of 20 MiB",
         &[r#"{"ws":{"maxPayload":20971520}}"#],
@@ -141,6 +142,7 @@ static ROWS: [Row; 19] = [
             ("message_max/refusal", "1009"),
         ],
     )
+    .repeated()
     .probed(&["--max-message", "64MiB"]),
     row(
         "an idle timeout of 1.5 s, which pings do not reset",
@@ -163,7 +165,8 @@ static ROWS: [Row; 19] = [
             ("closed_by/by", "\"server\""),
             ("slow_reader/behavior", ANY),
         ],
-    ),
+    )
+    .repeated(),
     row(
         "pings each 0.8 s",
         &[r#"{"pings":800}"#],
@@ -173,12 +176,14 @@ static ROWS: [Row; 19] = [
             ("pong_timeout/closed_after_s", "0.8"),
             ("slow_reader/behavior", ANY),
         ],
-    ),
+    )
+    .repeated(),
     row(
         "20 connections, then 503",
         &[r#"{"connections":{"max":20,"by":503}}"#],
         &[("connections/open", "20"), ("connections/refusal", "503"), ("connections/freed", "true")],
-    ),
+    )
+    .repeated(),
     row(
         "50 connections, then 1013",
         &[r#"{"connections":{"max":50,"by":1013}}"#],
@@ -189,6 +194,7 @@ static ROWS: [Row; 19] = [
         &[r#"{"connections":{"max":120,"by":503}}"#],
         &[("connections/open", "120"), ("connections/refusal", "503"), ("connections/freed", "true")],
     )
+    .repeated()
     .probed(&["--max", "200"]),
     row(
         "20 handshakes a second",
@@ -209,7 +215,8 @@ static ROWS: [Row; 19] = [
             ("message_rate/refusal", "1008"),
             ("message_rate/recovers_within_s", "1.2"),
         ],
-    ),
+    )
+    .repeated(),
     row(
         "150 messages a second, then silence",
         &[r#"{"burst":{"max":150,"by":"silence"}}"#],
