@@ -20,8 +20,10 @@ fn node_ws() {
     drive("node-ws");
 }
 
+/// Go's servers are compiled for half a minute; their dialogue is `targets check`'s, in tests/targets.rs.
 #[test]
-fn go_gorilla() {
+#[ignore = "a minute: make torture"]
+fn torture_go_gorilla() {
     drive("go-gorilla");
 }
 
