@@ -23,7 +23,7 @@ const WITHIN: Duration = Duration::from_secs(120);
 /// Loads of a server that gives up on its clients where others have the CPU.
 const TRIES_MAX: usize = 3;
 /// Flags of each load.
-const MORE: &str = "--duration 3s --connect-timeout 60s --no-store --quiet --format json";
+const MORE: &str = "--duration 2s --connect-timeout 60s --no-store --quiet --format json";
 /// Commands that start a server: it goes on while the lines below it are run.
 const SERVERS: [&str; 4] = ["node server.js", "puma", ".venv/bin/python serve.py", "mix phx.server"];
 

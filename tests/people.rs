@@ -19,7 +19,7 @@ use crate::support::target::Unavailable;
 use crate::support::throng::{Failed, Outcome, errors_of, run, sum_of, throng};
 use crate::support::{free_address, skip};
 
-const CLIENTS: u64 = 200;
+const CLIENTS: u64 = 60;
 const WITHIN: Duration = Duration::from_secs(60);
 
 /// The server of tests/servers/people, running.

@@ -281,17 +281,17 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn moves_of_a_game() {
+fn moves_of_a_game_and_their_trial() {
     let Some(recorded) = Recorded::by_panels(&table::GAME) else { return };
+    assert_trial_says_what_matched(&recorded);
     for (sessions, flags, others) in [(&[ADA][..], &[][..], 19), (&BOTH, &["--room-size", "5"], 4)] {
         recorded.init(sessions);
         recorded.assert_proven(&recorded.prove(CLIENTS_OF_PANELS, flags, others));
     }
 }
 
-#[test]
-fn trial_says_what_matched() {
-    let Some(recorded) = Recorded::by_panels(&table::GAME) else { return };
+/// Tries a recording of a game at its server, as it is and with a room that the server does not know.
+fn assert_trial_says_what_matched(recorded: &Recorded) {
     let check = |change: &dyn Fn(&str) -> String, code: i32| {
         let har = fs::read_to_string(recorded.path(ADA)).unwrap();
         fs::write(recorded.path("changed.har"), change(&har)).unwrap();
@@ -302,7 +302,7 @@ fn trial_says_what_matched() {
         assert_eq!(outcome.code, Some(code), "{outcome}");
     };
     check(&|har| har.to_owned(), 0);
-    // A room that the server does not know by this name: nobody is let in.
+    // Nobody is let in.
     check(&|har| har.replace(r#"\"type\":\"welcome\""#, r#"\"type\":\"hello\""#), 3);
 }
 
@@ -314,17 +314,13 @@ fn assert_recorded(case: &'static Case) -> Option<String> {
 }
 
 #[test]
-fn game_through_the_proxy() {
-    assert_recorded(&table::GAME);
-}
-
-#[test]
-fn trial_after_a_recording() {
+fn game_through_the_proxy_and_its_trial() {
     let Some((recorded, outcome)) = Recorded::by_proxy_with(&table::GAME, &["--check"]) else { return };
     let run = format!("throng run app.toml ws://{}", recorded.address);
     for part in ["delivered", "app.toml is ready", run.as_str()] {
         assert!(outcome.stdout.contains(part), "no {part:?}: {outcome}");
     }
+    recorded.assert_proven(&recorded.prove_own(CLIENTS));
 }
 
 #[test]
