@@ -18,7 +18,7 @@ use crate::support::target::Unavailable;
 use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
 use crate::support::{free_address, skip};
 
-const CLIENTS: u64 = 200;
+const CLIENTS: u64 = 60;
 const PER_ROOM: u64 = 10;
 const WITHIN: Duration = Duration::from_secs(120);
 

@@ -136,9 +136,9 @@ impl Cause {
         if self.asleep_ms >= 1_000.0 || self.place != Quiet { "6s" } else { "2s" }
     }
 
-    /// Returns whether a short run has it.
+    /// Returns whether a short run has it: that a process has no CPU is seen alike with either load.
     pub(super) fn is_short(&self, load: &Load) -> bool {
-        self.is_short && load.is_short
+        self.is_short && load.is_short && (self.place == Quiet || load.line.starts_with("echo"))
     }
 
     /// The shares of messages that took so long on average, in percent.
