@@ -53,7 +53,7 @@ RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) igno
 SKIPPED = re.compile(r"^skipped: (?:\[(?P<name>[^]]+)\] )?")
 # The output of a test that failed, and the first line of its panic.
 OUTPUT = re.compile(r"^---- (?P<name>\S+) stdout ----$")
-PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at \S+:\d+:\d+:$")
+PANIC = re.compile(r"^thread '(?P<thread>.*)' (?:\(\d+\) )?panicked at \S+:\d+:\d+:$")
 # What tests of times say (tests/support), and deadlines that are over: of tests/support, of the scripts in
 # tests/clients, and of sockets.
 TIMING = re.compile(
@@ -87,17 +87,20 @@ class Tally:
 
     def add_reasons(self, program: str, lines: list[str]) -> None:
         """Reads from what a program printed at its end why each test failed."""
-        name, is_next = None, False
+        name, is_next, panics = None, False, 0
         with self.lock:
             for line in lines:
                 if found := OUTPUT.match(line.rstrip("\n")):
-                    name = f"{program}: {found['name']}"
+                    name, panics = f"{program}: {found['name']}", 0
                 elif name is None:
                     continue
                 if is_next:
                     self.reasons.setdefault(name, line.strip())
-                is_next = PANIC.match(line.rstrip("\n")) is not None
-                if TIMING.search(line):
+                panic = PANIC.match(line.rstrip("\n"))
+                is_next = panic is not None
+                # The test's own threads have its name; what they panic at next is another case, or a consequence.
+                panics += is_next and name.endswith(f": {panic['thread']}")
+                if panics < 2 and TIMING.search(line):
                     self.timing.add(name)
 
     def add_result(self, passed: int, failed: int, skipped: int) -> None:

@@ -128,6 +128,21 @@ exit 101
         self.assertEqual((self.tally.flaky, self.tally.failures, status), (["p: a::x"], ["p: a::y"], 1))
         self.assertIn("before: times: 4 ms, not 2", printed)
 
+    def test_a_wrong_count_before_a_late_time_does_not_run_again(self):
+        self.run_tests("""
+echo 'test a::x ... FAILED'
+echo '---- a::x stdout ----'
+echo "thread '<unnamed>' (7) panicked at tests/a.rs:1:1:"
+echo 'the client left'
+echo "thread 'a::x' (8) panicked at tests/a.rs:2:1:"
+echo '12 of 13 arrived'
+echo "thread 'a::x' (9) panicked at tests/a.rs:3:1:"
+echo 'still running after 60s'
+echo 'test result: FAILED. 0 passed; 1 failed; 0 ignored'
+exit 101
+""")
+        self.assertEqual((self.tally.failures, self.tally.timing), (["p: a::x"], set()))
+
     def test_a_program_that_dies_is_a_failure(self):
         self.run_tests("echo 'test a::passes ... ok'; kill -9 $$")
         self.assertEqual(self.tally.failed, 1)
