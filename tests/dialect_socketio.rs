@@ -44,10 +44,10 @@ fn packets_overtaking_an_upgrade_are_answered() {
         Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),
     };
     let server = server();
-    scripts.run("overtake.js", &[&format!("http://{}", server.address), "300"]);
+    scripts.run("overtake.js", &[&format!("http://{}", server.address), "150"]);
     match Target::start_as("socketio-node", None) {
         Ok(target) => {
-            scripts.run("overtake.js", &[&target.url(), "300"]);
+            scripts.run("overtake.js", &[&target.url(), "150"]);
             target.stop();
         }
         Err(Unavailable(why)) => skip("socketio-node", &why),

@@ -154,7 +154,7 @@ fn idle_tls_clients_keep_little() {
         outcome.json()["steps"][0]["generator"]["rss_bytes_peak"].as_f64().unwrap()
     };
     // The difference, so that what a process takes for itself is no part of it.
-    let bytes = (resident("3000") - resident("500")) / 2_500.0;
+    let bytes = (resident("2000") - resident("400")) / 1_600.0;
     assert!((2_000.0..BYTES_MAX).contains(&bytes), "{bytes} bytes each");
 }
 
