@@ -67,6 +67,19 @@ fn children_count_and_orphans_stay_followed() {
 }
 
 #[test]
+fn new_children_are_told_from_other_processes() {
+    let script = Script::start("trap 'sleep 60 & sleep 60 & wait' USR1; sleep 60 & wait");
+    let mut tree = script.tree();
+    sample_until(&mut tree, "two processes", |usage| usage.processes == 2);
+    let other = Script::start("sleep 60 & wait");
+    sample_until(&mut other.tree(), "two others", |usage| usage.processes == 2);
+    assert_eq!(tree.sample().unwrap().processes, 2);
+    kill_process(Pid::from_child(&script.0), Signal::USR1).unwrap();
+    sample_until(&mut tree, "four processes", |usage| usage.processes == 4);
+    assert_eq!(tree.sample().unwrap().processes, 4, "and they stay");
+}
+
+#[test]
 fn cpu_of_ended_children_is_kept() {
     // One process is left, and not before both children have ended.
     let script = Script::start(&format!("({SPIN}) & ({SPIN}) & wait; exec sleep 60"));

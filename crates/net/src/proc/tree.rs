@@ -4,9 +4,10 @@
 //! that ended since the last sample, or came and went between two, is in their parent's `cutime`; what a
 //! parent does not wait for is known as of the sample before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::own::TICK_NS;
 use super::processes;
@@ -62,6 +63,10 @@ pub struct Past {
 /// The size of a table of descriptors that shells give every process: a table of this size shows nothing.
 const FD_TABLE_INITIAL: u64 = 256;
 
+/// The time within which a number is the same process's in two listings: numbers come around after 32,768
+/// processes at the least (`pid_max`, proc_sys_kernel(5)).
+const SAME_NUMBER_FOR: Duration = Duration::from_secs(1);
+
 /// A thread and its share since the sample before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusiestThread {
@@ -95,6 +100,9 @@ pub struct ThreadTotals {
 pub struct ProcessTree {
     roots: Vec<u32>,
     processes: HashMap<u32, Process>,
+    /// Processes of the last listing that are outside the tree, and when they were listed.
+    outside: HashSet<u32>,
+    listed: Option<Instant>,
     totals: Usage,
     sampled: bool,
     reader: Reader,
@@ -182,6 +190,8 @@ impl ProcessTree {
         ProcessTree {
             roots: pids.to_vec(),
             processes: HashMap::new(),
+            outside: HashSet::new(),
+            listed: None,
             totals: Usage::default(),
             sampled: false,
             reader: Reader::new(),
@@ -237,10 +247,22 @@ impl ProcessTree {
 
     /// The processes of the tree that live now: the roots, the processes followed already (if their pid has
     /// not been given to another process since), and children of any of these.
+    ///
+    /// Processes outside the tree are not read again: they stay outside, and a machine has hundreds of them.
     fn members(&mut self) -> io::Result<HashMap<u32, Stat>> {
+        let now = Instant::now();
+        if self.listed.is_none_or(|listed| now.duration_since(listed) > SAME_NUMBER_FOR) {
+            self.outside.clear();
+        }
         let mut others = HashMap::new();
         let mut members = HashMap::new();
-        for (pid, stat) in processes::stats(&mut self.reader)? {
+        let mut outside = HashSet::new();
+        for pid in processes::pids()? {
+            if self.outside.contains(&pid) {
+                outside.insert(pid);
+                continue;
+            }
+            let Some(stat) = self.reader.stat(pid)? else { continue };
             let followed = match self.processes.get(&pid) {
                 Some(known) => known.stat.start_ticks == stat.start_ticks,
                 // Only in the first sample: later, a root's number may be another process's.
@@ -259,10 +281,18 @@ impl ProcessTree {
                 .map(|(&pid, _)| pid)
                 .collect();
             if children.is_empty() {
-                return Ok(members);
+                break;
             }
             members.extend(children.into_iter().filter_map(|pid| Some((pid, others.remove(&pid)?))));
         }
+        // One whose parent ended while others were read may have been given to a reaper in the tree.
+        let has_parent = |stat: &Stat| {
+            stat.parent == 0 || others.contains_key(&stat.parent) || outside.contains(&stat.parent)
+        };
+        let new: Vec<u32> = others.iter().filter(|(_, stat)| has_parent(stat)).map(|(&pid, _)| pid).collect();
+        outside.extend(new);
+        (self.outside, self.listed) = (outside, Some(now));
+        Ok(members)
     }
 
     /// Removes processes that ended, and adds the time that children used after they were last sampled: it is
