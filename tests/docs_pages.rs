@@ -29,7 +29,7 @@ fn is_left_out(line: &str) -> bool {
     line.contains("--fix") || line.contains("://") && !line.contains("://127.0.0.1:")
 }
 
-/// The line with a load of one second, and with a name by which the store finds its run.
+/// The line with a load of 300 ms, and with a name by which the store finds its run.
 fn shortened(line: &str) -> String {
     if !LOADS.iter().any(|verb| line.starts_with(&format!("{verb} "))) {
         return line.to_owned();
@@ -37,7 +37,7 @@ fn shortened(line: &str) -> String {
     let asked = [" --duration ", " -d "].into_iter().find_map(|flag| line.split_once(flag));
     let (before, after) = asked.unwrap_or((line, ""));
     let after = after.split_once(' ').map_or("", |(_, after)| after);
-    format!("{before} --duration 1s --name nightly {after}")
+    format!("{before} --duration 300ms --name nightly {after}")
 }
 
 /// Runs a line by a shell, which knows its quotes and names of files.
