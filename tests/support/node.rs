@@ -30,13 +30,14 @@ impl Scripts {
     /// The same of another folder of such.
     pub fn install_in(folders: &str, name: &str) -> Result<Scripts, Unavailable> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folders).join(name);
-        for program in ["node", "npm"] {
-            if !Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success()) {
-                return Err(Unavailable(format!("needs {program}; tried: {program} --version")));
-            }
-        }
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if !installed.contains(&folder) {
+            let is_there = |program: &str| {
+                Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+            };
+            if let Some(program) = ["node", "npm"].into_iter().find(|program| !is_there(program)) {
+                return Err(Unavailable(format!("needs {program}; tried: {program} --version")));
+            }
             complete(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
             installed.insert(folder.clone());
         }
