@@ -26,7 +26,7 @@ const BEFORE_LINE: &str = "```sh\nthrong ";
 const BEFORE_OUTPUT: &str = "\n```text\n";
 
 /// Reductions of the short form. A flag that a line lacks is added if its verb is named.
-const LESS: [(&str, &str, &str); 11] = [
+const LESS: [(&str, &str, &str); 12] = [
     ("", "--clients", "50"),
     ("", "--warmup", "500ms"),
     ("", "--cooldown", "10ms"),
@@ -38,6 +38,7 @@ const LESS: [(&str, &str, &str); 11] = [
     ("broadcast", "--limit-rtt", "50s"),
     ("saturate", "--levels", "5"),
     ("saturate", "--max-rate", "20"),
+    ("saturate", "--duration", "1s"),
     ("idle", "--duration", "1s"),
 ];
 
