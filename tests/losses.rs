@@ -32,12 +32,12 @@ fn results_of(code: i32, server: &Server, words: &str) -> Value {
 fn every_message_sent_is_in_the_distribution_once() {
     for (fault, words) in [
         // Connections break with messages under way.
-        ("kill=all@50", "echo -c 5 -d 2s --clients 10 --threads 1"),
-        ("kill=all@50", "echo --rate 500 --churn 10%/s -d 2s --clients 10 --threads 1"),
+        ("kill=all@50", "echo -c 5 -d 1s --clients 10 --threads 1"),
+        ("kill=all@50", "echo --rate 1000 --churn 10%/s -d 1s --clients 10 --threads 1"),
         // Messages are given up, and their answers come all the same, or never.
-        ("delay=900ms@1/20", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
-        ("drop=1/100", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
-        ("mute=3@20", "broadcast -c 5 -d 2s --clients 10 --drain-timeout 300ms --protocol json"),
+        ("delay=900ms@1/20", "echo -c 5 -d 1s --clients 10 --drain-timeout 300ms"),
+        ("drop=1/100", "echo -c 5 -d 1s --clients 10 --drain-timeout 300ms"),
+        ("mute=3@20", "broadcast -c 5 -d 1s --clients 10 --drain-timeout 300ms --protocol json"),
     ] {
         let server = Server::start(&["--fault", fault]);
         let results = results_of(3, &server, words);
