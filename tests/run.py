@@ -383,6 +383,8 @@ def main() -> int:
         # What is built once needs no traces for a second time: 20 GB of them.
         os.environ.setdefault("CARGO_INCREMENTAL", "0")
     os.environ["HOME"] = home()
+    # Debian keeps servers in folders that are in the path of root alone.
+    os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], "/usr/local/sbin", "/usr/sbin", "/sbin"])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:
