@@ -52,7 +52,7 @@ const FOREIGN: [Foreign; 13] = [
     Foreign { name: "--rooms", ours: &["--room-count"] },
     Foreign { name: "--people", ours: &["--users"] },
     Foreign { name: "--users", ours: &["--sessions"] },
-    Foreign { name: "--data", ours: &["--body", "--payload-rows"] },
+    Foreign { name: "--data", ours: &["--payload-rows", "--body"] },
 ];
 
 /// The verb that a URL alone stands for, and the one that loads a server.
@@ -158,11 +158,13 @@ fn without(verb: &Command, flag: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns whether a verb has a flag, by its long or its short name.
+/// Returns whether a verb has a flag that its help shows, by its long or its short name.
 fn has(verb: &Command, flag: &str) -> bool {
-    verb.get_arguments().any(|argument| match flag.strip_prefix("--") {
-        Some(long) => argument.get_long() == Some(long),
-        None => argument.get_short().is_some_and(|short| flag.chars().eq(['-', short])),
+    verb.get_arguments().filter(|argument| !argument.is_hide_set()).any(|argument| {
+        match flag.strip_prefix("--") {
+            Some(long) => argument.get_long() == Some(long),
+            None => argument.get_short().is_some_and(|short| flag.chars().eq(['-', short])),
+        }
     })
 }
 
