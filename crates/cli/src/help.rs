@@ -44,7 +44,7 @@ Load a server (without a URL: throng's own)
   serve        throng's own server, to try things on
 
 Results
-  runs         list, show, tag, delete, export and import finished runs
+  runs         list, trend, show, tag, delete, export and import finished runs
   report       a run as a page, a table or data
   compare      is B slower than A, beyond noise?
   events       print an event log

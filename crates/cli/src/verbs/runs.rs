@@ -23,7 +23,7 @@ mod trend;
 
 use trend::Trend;
 
-/// The runs in the store: list, show, tag, delete, export, import
+/// The runs in the store: list, trend, show, tag, delete, export, import
 ///
 /// Name a run by its id, by the beginning of its id, by @N for the N-th newest, or by `last`.
 #[derive(Args)]
