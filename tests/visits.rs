@@ -2,13 +2,17 @@
 //! was there, and what comes to somebody who has left has leaked. The reference server knows nothing of
 //! visits: it lets in and out whoever asks.
 
+use std::net::SocketAddr;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::support::cases::check_all;
+use crate::support::hostile::HostileServer;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::{in_time, timed};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(90);
@@ -76,11 +80,11 @@ fn socketio(people: &str) -> String {
     app("socketio", people, [&own, &hall], says)
 }
 
-fn run_app(server: &Server, place: &str, app: &str, more: &[&str]) -> Outcome {
+fn run_app(server: SocketAddr, place: &str, app: &str, more: &[&str]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("app.toml");
     std::fs::write(&file, app).unwrap();
-    let url = format!("ws://{}{place}", server.address);
+    let url = format!("ws://{server}{place}");
     let mut command = throng(["broadcast", &url, "--format", "json", "--quiet", "--clients", "30"]);
     command.arg("--app").arg(&file);
     if !more.contains(&"--concurrent") {
@@ -108,7 +112,8 @@ fn dues_follow_from_attendance() {
     ];
     let name = |(place, _, more): &(&str, String, &[&str])| format!("{place} {more:?}");
     check_all(&cases, name, |(place, app, more)| {
-        let outcome = run_app(&Server::start(&[]), place, app, more);
+        let server = Server::start(&[]);
+        let outcome = run_app(server.address, place, app, more);
         outcome.assert_held();
         let results = outcome.json();
         assert_eq!(counts(&results), [0; 6], "{outcome}");
@@ -132,7 +137,7 @@ fn messages_after_leaving_are_told_apart() {
     {
         let app = app.replace("wait 200ms..400ms", "wait 1500ms..2s");
         let server = Server::start(&["--fault", "linger=1%5"]);
-        let outcome = run_app(&server, place, &app, &[]);
+        let outcome = run_app(server.address, place, &app, &[]);
         let [missing, leaked, unexpected, ..] = counts(&outcome.json());
         assert_eq!((missing, unexpected), (0, 0), "{outcome}");
         assert!(leaked > 0 && outcome.code == Some(3), "{outcome}");
@@ -143,12 +148,23 @@ fn messages_after_leaving_are_told_apart() {
     }
 }
 
-#[test]
-fn some_stay_where_others_come_and_go() {
-    let roles = format!(
+/// Hosts that stay in the hall, and guests that come and go.
+fn roles() -> String {
+    format!(
         "[[role]]\nname = \"host\"\nshare = \"20%\"\nsays = [{{ say = \"line\", rate = \"80/s\" }}]\nrooms = [\"hall\"]\n\
          [[role]]\nname = \"guest\"\nshare = \"80%\"\nsays = [{{ say = \"note\", rate = \"20/s\" }}]\nvisit = {VISIT}\n"
-    );
+    )
+}
+
+/// The app, whose messages have rates by role and no shares.
+fn by_role(app: &str) -> String {
+    let app = app.replace("share = \"20%\"\nbody", "body").replace("share = \"80%\"\nbody", "body");
+    app.replace("share = \"20%\"\nevent", "event").replace("share = \"80%\"\nevent", "event")
+}
+
+#[test]
+fn some_stay_where_others_come_and_go() {
+    let roles = roles();
     let cases = [
         ("/ws", plain("plain", &roles)),
         ("/socket/websocket", phoenix(&roles)),
@@ -156,9 +172,8 @@ fn some_stay_where_others_come_and_go() {
     ];
     let name = |(place, _): &(&str, String)| (*place).to_owned();
     check_all(&cases, name, |(place, app)| {
-        let app = app.replace("share = \"20%\"\nbody", "body").replace("share = \"80%\"\nbody", "body");
-        let app = app.replace("share = \"20%\"\nevent", "event").replace("share = \"80%\"\nevent", "event");
-        let outcome = run_app(&Server::start(&[]), place, &app, &[]);
+        let server = Server::start(&[]);
+        let outcome = run_app(server.address, place, &by_role(app), &[]);
         outcome.assert_held();
         let results = outcome.json();
         assert_eq!(counts(&results), [0; 6], "{outcome}");
@@ -167,6 +182,36 @@ fn some_stay_where_others_come_and_go() {
         // Hosts are two of ten, and have all that is said; nobody has notes but guests.
         assert_eq!((of(0, "received"), of(0, "in_passing")), (2 * of(0, "sent"), 0), "{outcome}");
         assert!(of(1, "in_passing") > 0 && of(1, "received") == of(1, "expected"), "{outcome}");
+    });
+}
+
+/// Lets clients into halls after a second, and tells each what it has said, as the only member of its rooms.
+fn slow_halls(message: &[u8]) -> Vec<Vec<u8>> {
+    let text = String::from_utf8_lossy(message);
+    let is = |kind: &str| text.contains(&format!(r#""type":"{kind}""#));
+    if is("join") {
+        if text.contains("hall-") {
+            thread::sleep(Duration::from_secs(1));
+        }
+        return vec![br#"{"type":"joined"}"#.to_vec()];
+    }
+    if is("leave") {
+        return vec![br#"{"type":"left"}"#.to_vec()];
+    }
+    vec![message.to_vec(), text.replace("broadcast", "broadcastResult").into_bytes()]
+}
+
+#[test]
+fn loads_begin_when_clients_are_in_rooms() {
+    let app = by_role(&plain("plain", &roles())).replace("size = 10", "size = 1");
+    let server = HostileServer::start(|p| p.upgrade().answer_all(slow_halls));
+    timed(|| {
+        let outcome = run_app(server.address, "/", &app, &[]);
+        let results = outcome.json();
+        assert!(sum_of(&results, "sent") > 0, "{outcome}");
+        // Nobody speaks who is not in the room: hosts would be behind their schedule by that second.
+        let lag_ms = results["steps"][0]["send_lag"]["max_ms"].as_f64().unwrap();
+        in_time(lag_ms < 500.0, || format!("{lag_ms} ms: {outcome}"))
     });
 }
 
@@ -193,7 +238,7 @@ fn the_others_hear_of_who_comes() {
         let (server, said) = (Server::start(&[]), announced(&app));
         assert_ne!(said, app);
         let results = {
-            let outcome = run_app(&server, place, &said, more);
+            let outcome = run_app(server.address, place, &said, more);
             assert_eq!(outcome.code, Some(0), "{said}\n{more:?}: {outcome}");
             outcome.json()
         };
@@ -206,7 +251,7 @@ fn the_others_hear_of_who_comes() {
     }
     // What does not come is told apart from the messages that do not.
     let server = Server::start(&["--fault", "drop=5%20"]);
-    let outcome = run_app(&server, "/ws", &announced(&plain("plain", &everybody())), &[]);
+    let outcome = run_app(server.address, "/ws", &announced(&plain("plain", &everybody())), &[]);
     let [due, seen, unseen] = presence(&outcome.json());
     assert!(seen + unseen == due && unseen > due / 50 && unseen < due / 10, "{outcome}");
     assert!(
@@ -220,7 +265,7 @@ fn the_others_hear_of_who_comes() {
 fn refused_visitors_break_the_run() {
     let server = Server::start(&[]);
     let app = actioncable(&everybody(), "NoSuchChannel").replace("room = \"hall\"", "room = \"own\"");
-    let outcome = run_app(&server, "/cable", &app, &[]);
+    let outcome = run_app(server.address, "/cable", &app, &[]);
     assert_eq!(outcome.code, Some(3), "{outcome}");
     let results = outcome.json();
     let of = |name| sum_of(&results, name);

@@ -30,6 +30,8 @@ pub(crate) struct Memberships {
     all: Vec<Membership>,
     /// The number of stays in front that are from an earlier step.
     carried: u32,
+    /// Joins asked in this step that have no answer yet.
+    joining: u32,
     /// Clients that have come in since [`take_entered`](Self::take_entered) was last called.
     entered: Vec<u32>,
 }
@@ -81,6 +83,7 @@ impl Memberships {
             latest,
             all,
             carried,
+            joining: 0,
             entered,
         })
     }
@@ -106,6 +109,7 @@ impl Memberships {
             };
         }
         self.carried = self.all.len() as u32;
+        self.joining = 0;
     }
 
     /// Returns whether a client is in its room of this kind, as far as it may be counted there.
@@ -118,6 +122,11 @@ impl Memberships {
     pub(crate) fn may_speak(&self, client: u32, role: usize) -> bool {
         let needed = self.speaks_in[role];
         self.inside[client as usize] & needed == needed
+    }
+
+    /// Returns whether any client has asked in this step to be let in, and has no answer yet.
+    pub(crate) fn are_joining(&self) -> bool {
+        self.joining > 0
     }
 
     /// Returns whether a client has come into a room since that was asked last.
@@ -181,6 +190,7 @@ impl Memberships {
         let slot = self.slot(client, kind);
         self.all.push(Membership::ask(self.latest[slot], announced, now_ns));
         self.latest[slot] = self.all.len() as u32;
+        self.joining += 1;
         self.leaving[client as usize] &= !(1 << kind);
         self.late_joins.ask(slot);
     }
@@ -199,8 +209,10 @@ impl Memberships {
 
     /// Lets a client in, and returns when it asked, if it still waits for that.
     pub(crate) fn enter(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
+        let is_overdue = self.is_overdue(client, kind);
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_joining())?;
         let asked_ns = membership.enter(now_ns);
+        self.joining -= u32::from(!is_overdue);
         self.inside[client as usize] |= 1 << kind;
         self.entered.push(client);
         Some(asked_ns)
@@ -213,6 +225,7 @@ impl Memberships {
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_joining())?;
         membership.turn_away(now_ns);
         let announced = membership.announced;
+        self.joining -= u32::from(!is_overdue);
         self.leaving[client as usize] |= 1 << kind;
         (!is_overdue).then_some(announced)
     }

@@ -171,6 +171,11 @@ impl Growth {
         self.waiting.is_empty() && self.under_way == 0
     }
 
+    /// Returns whether an attempt's deadline is still to come, however the attempt ended.
+    pub(crate) fn has_time(&self) -> bool {
+        !self.deadlines.is_empty()
+    }
+
     /// Clients that have tried and are neither usable nor given up, when a step is cut short.
     pub(crate) fn trying(&self) -> u32 {
         let again = self.waiting.iter().filter(|client| self.unanswered.contains_key(client)).count();
@@ -256,7 +261,8 @@ mod tests {
         growth.handle_begun(4, 1, 150);
         assert_eq!(growth.poll_expired(2_099), None);
         assert_eq!(growth.poll_expired(2_100), Some((3, 1)));
-        assert_eq!(growth.poll_expired(2_100), None);
+        assert_eq!((growth.poll_expired(2_100), growth.has_time()), (None, true));
+        assert_eq!((growth.poll_expired(2_150), growth.has_time()), (Some((4, 1)), false));
     }
 
     #[test]

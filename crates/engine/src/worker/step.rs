@@ -29,7 +29,8 @@ impl Worker {
         self.grow(now_ns);
     }
 
-    /// Connects the clients that may connect now, and ends the phase when none is left.
+    /// Connects the clients that may connect now, and ends the phase when none is left, nor on its way into a
+    /// room.
     pub(super) fn grow(&mut self, now_ns: u64) {
         let Phase::Growing(growth) = &mut self.phase else { return };
         while let Some((client, attempt)) = growth.poll_expired(self.heard.until_ns()) {
@@ -54,7 +55,10 @@ impl Worker {
                 ConnectAttempt::Failed => growth.handle_end(),
             }
         }
-        if growth.is_over() {
+        // The load is to find clients in their rooms: of one that was still on its way, copies would come in
+        // passing. A server that lets nobody in has as long as a connection.
+        let awaits_rooms = growth.has_time() && self.clients.ledger.are_joining();
+        if growth.is_over() && !awaits_rooms {
             let lost = growth.lost();
             self.phase = Phase::Idle;
             // The last measurements of the phase go before the report that ends it: the crew closes its books

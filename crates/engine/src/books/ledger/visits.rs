@@ -46,6 +46,11 @@ impl Ledger {
         self.memberships.as_ref().is_none_or(|memberships| memberships.may_speak(client, role()))
     }
 
+    /// Returns whether any client has asked in this step to be let into a room, and has no answer yet.
+    pub(crate) fn are_joining(&self) -> bool {
+        self.memberships.as_ref().is_some_and(|memberships| memberships.are_joining())
+    }
+
     /// Clients that have come into a room since this was asked last.
     pub(crate) fn take_entered(&mut self) -> Vec<u32> {
         self.memberships.as_mut().map(|memberships| memberships.take_entered()).unwrap_or_default()

@@ -20,6 +20,25 @@ fn without_visits_nobody_comes_or_goes() {
 }
 
 #[test]
+fn joins_await_answers_in_their_step() {
+    let mut memberships = memberships();
+    memberships.ask(0, 0, 7, S);
+    memberships.ask(1, 0, 8, S);
+    memberships.enter(0, 0, 2 * S);
+    assert!(memberships.are_joining(), "the other one");
+    memberships.turn_away(1, 0, 2 * S);
+    assert!(!memberships.are_joining());
+    memberships.ask(1, 0, 9, 3 * S);
+    memberships.handle_gone(1, 4 * S);
+    assert!(!memberships.are_joining());
+    memberships.ask(1, 0, 10, 5 * S);
+    assert!(memberships.are_joining());
+    memberships.start_step(2);
+    assert!(!memberships.are_joining());
+    assert_eq!((memberships.enter(1, 0, 6 * S), memberships.are_joining()), (Some(5 * S), false));
+}
+
+#[test]
 fn copies_are_due_once_inside_or_on_entry() {
     let mut memberships = memberships();
     memberships.ask(1, 0, 7, 10 * S);
