@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{HELLO, NO_BODY, read, recording, table, with_request};
+use crate::file::File;
 
 /// Requests, and values of one answer, that a file has at most.
 const MAX: usize = 20;
@@ -79,6 +80,20 @@ fn further_values_are_no_keeps() {
     assert!(!draft.toml.contains("a1b2c3d4e5f"), "each is kept or in a column: {logged_in}");
     let heard = table(&talk(&[said("<"), said(">")]));
     assert_eq!(heard["open"][0]["keep"].as_table().unwrap().len(), MAX, "{heard}");
+}
+
+/// They are most headers of a long recording, and would take the room of a login's.
+#[test]
+fn headers_of_pictures_are_not_kept() {
+    for (header, kept) in [("Set-Cookie", 1), ("ETag", 0)] {
+        let picture = ("GET", "http://a/a.png");
+        let mut har = with_request(recording("ws://a/", &HELLO), 10, picture, NO_BODY, &Value::Null);
+        let response = &mut har["log"]["entries"][1]["response"];
+        response["content"]["mimeType"] = json!("image/png");
+        response["headers"][0]["name"] = json!(header);
+        let file: File = serde_json::from_slice(har.to_string().as_bytes()).unwrap();
+        assert_eq!(file.log.entries.kept[1].response.headers.len(), kept, "{header}");
+    }
 }
 
 #[test]
