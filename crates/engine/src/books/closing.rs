@@ -217,7 +217,7 @@ fn charge_unanswered<C: AsMut<Record>>(
             let late_ns = now_ns.saturating_sub(since_ns);
             let kind = ledger.kind_of(index, number);
             let sender = ledger.segment.number(index);
-            ledger.charge(index, kind, late_ns, now_ns, |entry| entry.message(sender, number));
+            ledger.charge(index, kind, late_ns, u64::MAX, now_ns, |entry| entry.message(sender, number));
         }
     };
     let sent = std::mem::take(&mut ledger.step.sent);

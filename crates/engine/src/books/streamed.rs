@@ -54,8 +54,9 @@ impl Streams {
         let gaps = self.rooms.pop().unwrap_or_default();
         let (intended_ns, sent_ns) = (asked.intended_ns, asked.sent_ns() + held_ns);
         let stall_times = self.stall_times;
-        let (begun_ns, latest, has_token) = (now_ns, None, false);
-        let streamed = Streamed { intended_ns, sent_ns, begun_ns, stall_times, latest, has_token, gaps };
+        let (begun_ns, latest, has_token, is_charged) = (now_ns, None, false, false);
+        let streamed =
+            Streamed { intended_ns, sent_ns, begun_ns, stall_times, latest, has_token, is_charged, gaps };
         self.under_way.insert((client, asked.seq), streamed);
     }
 
@@ -72,11 +73,19 @@ impl Streams {
         true
     }
 
-    /// Returns whether the first event of a client's answer has been booked, to a request that was due at
-    /// this time.
-    pub(crate) fn has_first_event(&self, client: u32, intended_ns: u64) -> bool {
-        let mut own = self.under_way.range((client, 0)..=(client, u32::MAX));
-        own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.latest.is_some())
+    /// Charges a client's request that was due at `intended_ns` and has had no event since `until_ns`.
+    /// Returns whether its first event has been booked.
+    pub(crate) fn charge(&mut self, client: u32, intended_ns: u64, until_ns: u64) -> bool {
+        let own = self.under_way.range_mut((client, 0)..=(client, u32::MAX)).map(|(_, streamed)| streamed);
+        let mut due = own.filter(|streamed| streamed.intended_ns == intended_ns && !streamed.is_charged);
+        // Each answer stands for one of the requests that were due together.
+        match due.find(|streamed| streamed.latest.is_some_and(|latest| latest.read_ns <= until_ns)) {
+            Some(streamed) => {
+                streamed.is_charged = true;
+                true
+            }
+            None => false,
+        }
     }
 
     /// The number of answers that are coming to a client's requests that were due at `intended_ns`: the
@@ -106,6 +115,8 @@ pub(crate) struct Streamed {
     stall_times: u64,
     latest: Option<Arrival>,
     has_token: bool,
+    /// A request without a whole answer was charged in its name.
+    is_charged: bool,
     gaps: Vec<Gap>,
 }
 

@@ -59,10 +59,16 @@ fn one_of_two_questions_is_given_up() {
     ledger.streams = Streams::new(3);
     let stamps = [MS; 2].map(|due_ns| ledger.handle_sending(0, &mut records[0], due_ns, due_ns).1);
     ledger.streams.begin(0, stamps[0], 0, 4 * MS);
+    let Ledger { streams, meter, .. } = &mut ledger;
+    let streamed = streams.get_mut(0, stamps[0].seq).expect("it has begun");
+    streamed.handle_event(1, Reach::default(), meter, 4 * MS);
     for _ in 0..2 {
         ledger.give_up_overdue(0, &mut records[0], 3 * MS, 5 * MS);
     }
     assert_eq!((ledger.freed.len(), records[0].awaiting.iter().count()), (1, 1));
+    assert_eq!(ledger.meter.account.from(0).messages, 2, "by its first event, and given up");
+    close(&mut ledger, &mut records, |_, _| None, 6 * MS);
+    assert_eq!(ledger.meter.account.from(0).messages, 2, "each once");
 }
 
 #[test]
@@ -96,7 +102,7 @@ fn messages_due_together_are_charged_by_kind() {
     // Some are given up in the midst of the step, and the others charged at its end.
     for _ in 0..3 {
         let since_ns = records[0].awaiting.give_up(2 * MS, |_| 0).expect("it is awaited");
-        ledger.give_up(0, since_ns, 3 * MS);
+        ledger.give_up(0, since_ns, u64::MAX, 3 * MS);
     }
     close(&mut ledger, &mut records, |_, _| None, 5 * MS);
     assert_eq!([0, 1].map(|kind| ledger.meter.say(kind).expect("two kinds").rtt.count()), of_kinds);

@@ -182,7 +182,7 @@ impl Ledger {
         self.stop_waiting(client, record);
         let awaited = std::mem::take(&mut record.awaiting);
         for since_ns in awaited.iter() {
-            self.give_up(client, since_ns, now_ns);
+            self.give_up(client, since_ns, u64::MAX, now_ns);
         }
     }
 

@@ -56,7 +56,7 @@ impl Ledger {
     fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         // Nothing is removed if it was given up before, and then its slot is free already.
         if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
-            self.give_up(client, stamp.intended_ns, now_ns);
+            self.give_up(client, stamp.intended_ns, u64::MAX, now_ns);
         } else if !self.step.awaits() && self.is_unanswered(stamp) {
             self.meter.outstanding.remove(1, now_ns);
         }
@@ -110,16 +110,17 @@ impl Ledger {
             true => self.streams.coming(client, due_ns, overdue_ns),
             false => 0,
         }) {
-            self.give_up(client, since_ns, now_ns);
+            let until_ns = if since_ns >= endless_ns { overdue_ns } else { u64::MAX };
+            self.give_up(client, since_ns, until_ns, now_ns);
         }
     }
 
     /// Gives up a message that was awaited: it counts as at least this late, and frees its slot. Its answer
-    /// may still come.
-    pub(in crate::books) fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
+    /// may still come, of which nothing has come since `until_ns`.
+    pub(in crate::books) fn give_up(&mut self, client: u32, since_ns: u64, until_ns: u64, now_ns: u64) {
         let kind = self.give_up_sent(client, since_ns);
         let late_ns = now_ns.saturating_sub(since_ns);
-        self.charge(client, kind, late_ns, now_ns, |entry| entry);
+        self.charge(client, kind, late_ns, until_ns, now_ns, |entry| entry);
         self.meter.outstanding.remove(1, now_ns);
         self.freed.push((client, 1));
     }
@@ -144,17 +145,19 @@ impl Ledger {
         self.kind_of(client, number as u32)
     }
 
-    /// Records a message without an answer as late as it is by now.
+    /// Records a message without a whole answer, of which nothing has come since `until_ns`, as late as it is
+    /// by now.
     pub(crate) fn charge(
         &mut self,
         client: u32,
         kind: usize,
         late_ns: u64,
+        until_ns: u64,
         now_ns: u64,
         annotate: impl FnOnce(Entry) -> Entry,
     ) {
         self.meter.figures.rtt.record_ns(late_ns);
-        if !self.streams.has_first_event(client, now_ns.saturating_sub(late_ns)) {
+        if !self.streams.charge(client, now_ns.saturating_sub(late_ns), until_ns) {
             self.meter.account.give_up(late_ns);
         }
         if let Some(say) = self.meter.say(kind) {
