@@ -51,7 +51,8 @@ pub(crate) fn set_rows(
 ) -> Result<(), Failure> {
     let table = table::read(flag, path)?;
     for prefix in prefixes {
-        for (column, name) in (0..).zip(&table.columns) {
+        // A table may have as many columns as there are numbers: a range without an end steps beyond them.
+        for (column, name) in (0..=u16::MAX).zip(&table.columns) {
             people.names.set(format!("{prefix}{name}"), Template::of_column(column));
         }
     }
