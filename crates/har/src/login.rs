@@ -6,7 +6,7 @@ use app::app_file::LOGIN_REQUESTS_MAX;
 use url::Url;
 
 use crate::credentials::{TOKEN, is_opaque, is_typed_secret};
-use crate::json::{self, Leaf, in_string, replaced};
+use crate::json::{self, Leaf, in_string, replaced, without_placeholders};
 use crate::recording::{Exchange, Recording, decoded, has_app_key, header};
 use crate::toml_text::{TomlText, counted, plain};
 use crate::trace::{NO_KEY, Trace};
@@ -110,8 +110,9 @@ pub(crate) fn target(exchange: &Exchange, socket: &Url, trace: &mut Trace<'_>) -
 /// A path of this URL with placeholders: for a room's number behind a word for rooms, and for what is random, which
 /// an answer had, or else a column.
 pub(crate) fn path(path: &str, url: &Url, at_s: f64, trace: &mut Trace<'_>) -> String {
+    let path = &in_url(path);
     if has_app_key(url) {
-        return plain(path);
+        return path.clone();
     }
     let numbered = with_rooms(path);
     let mut before = "";
@@ -140,8 +141,10 @@ pub(crate) fn query(url: &Url, without: &[&str], at_s: f64, trace: &mut Trace<'_
         // A connection has no other use for it: `?key=lobby` is no room.
         let is_secret = secret::is_secret(&name) && !value.is_empty();
         match found.or_else(|| is_secret.then(|| trace.column(&name, &value))) {
-            Some(placeholder) => format!("{}={placeholder}", raw.split('=').next().unwrap_or_default()),
-            None => plain(raw),
+            Some(placeholder) => {
+                format!("{}={placeholder}", in_url(raw.split('=').next().unwrap_or_default()))
+            }
+            None => in_url(raw),
         }
     });
     written.collect::<Vec<_>>().join("&")
@@ -150,7 +153,13 @@ pub(crate) fn query(url: &Url, without: &[&str], at_s: f64, trace: &mut Trace<'_
 /// A text in a query.
 fn percent_encoded(text: &str) -> String {
     // A plus sign is a space in forms alone.
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+    in_url(&url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20"))
+}
+
+/// A part of a URL as it was recorded, with braces as servers read them and no run does: placeholders stand in
+/// `{…}` and `%7B…%7D` (RFC 3986 §2.1: the case of an escape means nothing).
+fn in_url(text: &str) -> String {
+    without_placeholders(&text.replace("%7B", "%7b"), "%7b")
 }
 
 /// Placeholders for the texts of a JSON body, by their pointers.

@@ -152,6 +152,19 @@ fn recorded_placeholders_are_plain_text() {
     }
 }
 
+/// Servers decode an escape in small letters, and a run takes it for no placeholder.
+#[test]
+fn braces_of_urls_are_escaped() {
+    for (recorded, written) in [
+        ("/ws?filter={room:1}&x={}", "/ws?filter=%7broom:1}&x={}"),
+        ("/ws?f={hmac:sha256:env:HOME:x}", "/ws?f=%7bhmac:sha256:env:HOME:x}"),
+        ("/%7Broom%7D?y=%7Bperson.id%7D&{client}=1", "/%7broom%7D?y=%7bperson.id%7D&%7bclient}=1"),
+    ] {
+        let table = table(&recording(&format!("ws://a{recorded}"), &HELLO));
+        assert_eq!(table["connect"]["path"].as_str(), Some(written), "{table}");
+    }
+}
+
 #[test]
 fn names_stay_within_the_file() {
     let texts = [

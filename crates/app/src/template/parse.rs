@@ -453,6 +453,7 @@ mod tests {
             Ok("/3/%7Bx%7D?m=b%40x"),
             "as URLs have them"
         );
+        assert_eq!(target("/%7bperson.id%7d").as_deref(), Ok("/%7bperson.id%7d"), "recorded as text");
         for (text, at) in [("/?t={token}", 4..11), ("/{person.name}", 1..14)] {
             let Err(BadTemplate::Unknown { at: found, known }) = target(text) else { panic!("{text}") };
             assert!(found == at && known.contains(&"{person.id}".to_owned()), "{found:?} {known:?}");

@@ -154,8 +154,9 @@ fn is_own(name: &str) -> bool {
 
 /// Texts that go into requests and joins as users wrote them, and the flag that each is of.
 fn texts(client_spec: &ClientSpec) -> Vec<(String, String)> {
-    let path =
-        percent_encoding::percent_decode_str(client_spec.path.reveal()).decode_utf8_lossy().into_owned();
+    // In small letters, an escaped brace is text, as it is for `Template::target`.
+    let path = client_spec.path.reveal().replace("%7b", "%257b");
+    let path = percent_encoding::percent_decode_str(&path).decode_utf8_lossy().into_owned();
     let token = client_spec.of_dialect.token.as_ref().map(|token| ("--token", token.reveal()));
     let headers = client_spec.headers.iter().map(|(_, value)| ("--header", value.reveal()));
     let subprotocols = client_spec.subprotocols.iter().map(|name| ("--subprotocol", name.as_str()));
