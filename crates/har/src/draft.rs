@@ -88,11 +88,22 @@ struct Session<'a> {
     talk: &'a Talk,
     other: Option<&'a Talk>,
     purposes: Vec<(Kind, Purpose)>,
+    /// Names of kinds that come back, but carry no id in any message.
+    without_id: Vec<String>,
 }
 
 impl<'a> Session<'a> {
     fn new(recording: &'a Recording, carried: &'a Carried, talk: &'a Talk, other: Option<&'a Talk>) -> Self {
-        Session { recording, carried, talk, other, purposes: talk.purposes(other) }
+        let (mut purposes, mut without_id) = (talk.purposes(other), Vec::new());
+        for (kind, purpose) in &mut purposes {
+            if let Purpose::Broadcast(said) | Purpose::Echo(said) = purpose
+                && talk.sample(kind, said).is_none()
+            {
+                without_id.push(kind.name());
+                *purpose = Purpose::Opening;
+            }
+        }
+        Session { recording, carried, talk, other, purposes, without_id }
     }
 
     /// The file, and the columns with this user's cells.
@@ -111,7 +122,7 @@ impl<'a> Session<'a> {
             replies: BTreeSet::new(),
             is_opened: false,
             asked: None,
-            notes: BTreeSet::new(),
+            notes: self.without_id.iter().map(|kind| note_without_id(kind)).collect(),
         };
         let flags: Vec<(&str, String)> = carried
             .flags
@@ -255,6 +266,11 @@ impl<'a> Session<'a> {
             self.talk.messages.iter().position(|message| message.turn.is_sent && is_said(&message.kind));
         first.unwrap_or(self.talk.messages.len())
     }
+}
+
+/// The remark on a kind that comes back and is not measured.
+fn note_without_id(kind: &str) -> String {
+    format!("{kind} has no place for an id, and is not measured: make it a [broadcast] or [echo] with {{id}}")
 }
 
 /// The name of a kind's table, which no other has.

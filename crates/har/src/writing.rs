@@ -88,7 +88,7 @@ impl Writing<'_, '_> {
             message.leaves.iter().any(|leaf| leaf.pointer == *pointer && is_id(leaf))
         };
         let padding = said.map(|said| {
-            let mut texts = talk.other_texts(&message.kind, said.pointer.as_deref());
+            let mut texts = talk.other_texts(at, said.pointer.as_deref());
             texts.retain(|pointer| !is_id_at(pointer));
             texts
         });
@@ -110,13 +110,7 @@ impl Writing<'_, '_> {
         let text = replaced(body, &message.leaves, |leaf| by.get(&leaf.pointer).cloned());
         match said {
             // Nothing in it is a text: what the server hands on whole takes the id along.
-            Some(said) if said.pointer.is_none() && said.needs_id() => with_id(&text).unwrap_or_else(|| {
-                self.notes.insert(format!(
-                    "{} has no text and no members, so that it carries no id: nothing is counted until you write {{id}} into it",
-                    message.kind.name()
-                ));
-                text
-            }),
+            Some(said) if said.pointer.is_none() && said.needs_id() => with_id(&text),
             _ => text,
         }
     }
@@ -420,8 +414,8 @@ pub(crate) fn is_uuid(value: &str) -> bool {
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12]) && groups.iter().all(is_hex)
 }
 
-/// An object with an id as its last member; `None` for an array, whose items have places.
-fn with_id(text: &str) -> Option<String> {
-    let members = text.trim_end().strip_suffix('}')?;
-    Some(format!("{members},\"ref\":\"{{id}}\"}}"))
+/// An object with an id as its last member.
+fn with_id(text: &str) -> String {
+    let text = text.trim_end();
+    format!("{},\"ref\":\"{{id}}\"}}", text.strip_suffix('}').unwrap_or(text))
 }

@@ -35,7 +35,7 @@ impl Session<'_> {
         let texts: Vec<String> = sent.iter().map(|at| writing.message(*at, None, end)).collect();
         let (broadcasts, echo, _) = self.measured();
         for (kind, said) in broadcasts.into_iter().chain(echo) {
-            if let Some((at, _)) = talk.of(true, kind).next_back() {
+            if let Some((at, _)) = talk.sample(kind, said) {
                 writing.message(at, Some(said), end);
             }
         }

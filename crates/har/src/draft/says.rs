@@ -84,7 +84,7 @@ impl Session<'_> {
 
     /// The keys of a measured message.
     fn said(&self, writing: &mut Writing<'_, '_>, kind: &Kind, said: &Said, key: &str, out: &mut TomlText) {
-        let Some((at, _)) = self.talk.of(true, kind).next_back() else { return };
+        let Some((at, _)) = self.talk.sample(kind, said) else { return };
         let is_echo = matches!(self.purpose(kind), Some(Purpose::Echo(_)));
         if said.to_others {
             out.text("to", "others");

@@ -79,9 +79,29 @@ impl Said {
     pub(crate) fn needs_id(&self) -> bool {
         self.number.is_none() || self.ack.is_some()
     }
+
+    /// Returns whether a message of its kind, as a file has it, can be told from others of its kind.
+    fn is_told_by(&self, message: &Message) -> bool {
+        let leaves = &message.leaves;
+        match &self.pointer {
+            _ if !self.needs_id() => true,
+            // A text that is no JSON becomes an id as a whole.
+            Some(_) if leaves.is_empty() => true,
+            Some(pointer) => {
+                self.number.as_ref() != Some(pointer) && leaves.iter().any(|leaf| leaf.pointer == *pointer)
+            }
+            None => !leaves.is_empty() && is_object(&message.turn.body),
+        }
+    }
 }
 
 impl Talk {
+    /// The newest of the messages of a measured kind that carry an id or a number of their own, with its number;
+    /// `None`: a run could not count any.
+    pub(crate) fn sample(&self, kind: &Kind, said: &Said) -> Option<(usize, &Message)> {
+        self.of(true, kind).rev().find(|(_, message)| said.is_told_by(message))
+    }
+
     /// The purpose of each kind of the client's messages; `other` is a session of another user at the same time.
     pub(crate) fn purposes(&self, other: Option<&Talk>) -> Vec<(Kind, Purpose)> {
         let kinds = self.kinds(true);
@@ -395,18 +415,26 @@ impl Talk {
 
     /// The texts of a message, those first that people say.
     fn texts(&self, kind: &Kind) -> Vec<Leaf> {
-        let Some((at, message)) = self.of(true, kind).next_back() else { return Vec::new() };
-        let mut texts: Vec<Leaf> =
-            message.leaves.iter().filter(|leaf| self.is_text(at, leaf)).cloned().collect();
+        self.of(true, kind).next_back().map(|(at, _)| self.texts_of(at)).unwrap_or_default()
+    }
+
+    fn texts_of(&self, at: usize) -> Vec<Leaf> {
+        let leaves = self.messages[at].leaves.iter();
+        let mut texts: Vec<Leaf> = leaves.filter(|leaf| self.is_text(at, leaf)).cloned().collect();
         texts.sort_by_key(|leaf| rank_of(&leaf.pointer));
         texts
     }
 
-    /// Places of texts that are padding: they were said, and the id stands elsewhere.
-    pub(crate) fn other_texts(&self, kind: &Kind, pointer: Option<&str>) -> Vec<String> {
-        let others = self.texts(kind).into_iter().map(|leaf| leaf.pointer);
+    /// Places of a message's texts that are padding: they were said, and the id stands elsewhere.
+    pub(crate) fn other_texts(&self, at: usize, pointer: Option<&str>) -> Vec<String> {
+        let others = self.texts_of(at).into_iter().map(|leaf| leaf.pointer);
         others.filter(|other| Some(other.as_str()) != pointer).collect()
     }
+}
+
+/// Returns whether a text ends as an object does, which takes a further member.
+fn is_object(text: &str) -> bool {
+    text.trim_end().ends_with('}')
 }
 
 /// The preference among texts, by their keys.

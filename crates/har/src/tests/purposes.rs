@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{recording, table};
-use crate::{Recording, draft};
+use super::{read, recording, table};
+use crate::{Draft, Recording, draft};
 
 /// Moves as arrays have no place for an id, and moves as objects do.
 #[test]
@@ -14,15 +14,29 @@ fn measured_arrays_without_texts_are_noted() {
             let har = recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>());
             Recording::read("a.har", har.to_string().into_bytes()).unwrap()
         };
-        draft(&[said(">"), said("<")], "users.csv").toml
+        draft(&[said(">"), said("<")], "users.csv")
     };
-    let has_id = |toml: &str, is_comment: bool| {
-        toml.lines().any(|line| line.contains("{id}") && line.starts_with('#') == is_comment)
+    let has_id = |draft: &Draft, is_comment: bool| {
+        draft.toml.lines().any(|line| line.contains("{id}") && line.starts_with('#') == is_comment)
     };
     let (array, object) =
         (drafted(["[4,7]", "[5,9]", "[6,2]"]), drafted(["{\"x\":4}", "{\"x\":5}", "{\"x\":7}"]));
-    assert_eq!((has_id(&array, true), has_id(&array, false)), (true, false), "{array}");
-    assert_eq!((has_id(&object, true), has_id(&object, false)), (false, true), "{object}");
+    assert_eq!((has_id(&array, true), has_id(&array, false)), (true, false), "{}", array.toml);
+    assert_eq!((has_id(&object, true), has_id(&object, false)), (false, true), "{}", object.toml);
+    assert_eq!((array.is_measured, object.is_measured), (false, true), "a run refuses it without an id");
+}
+
+/// Arrays without a name are of one kind, whatever is in them.
+#[test]
+fn unlike_arrays_have_the_newest_with_text() {
+    let said = ["good morning", "hello all", "see you"].map(|text| json!(["say", "lobby", { "body": text }]));
+    let texts = said.iter().flat_map(|said| [format!(">{said}"), format!("<{said}")]);
+    let texts: Vec<String> = texts.chain([">[\"9\",\"t\"]", ">[1,2,3,4,5]"].map(str::to_owned)).collect();
+    let draft = read(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let table: toml::Table = draft.toml.parse().unwrap();
+    let send = r#"["say","lobby",{"body":"{id} {padding}"}]"#;
+    assert_eq!(table["broadcast"]["send"].as_str(), Some(send), "{table}");
+    assert!(draft.is_measured, "{table}");
 }
 
 #[test]
