@@ -59,6 +59,13 @@ pub fn draft(recordings: &[Recording], users: &str) -> Draft {
     let (mut draft, first) = of(0);
     // The second user has the same columns, as far as its session shows them.
     let second = recordings.get(1).map(|_| of(1).1);
+    for (row, cells) in (1..).zip([Some(&first), second.as_ref()].into_iter().flatten()) {
+        for (column, _) in cells.iter().filter(|(_, cell)| cell.contains(char::REPLACEMENT_CHARACTER)) {
+            draft
+                .findings
+                .push(format!("unreadable  a part of {column} in row {row} of {users}: write it anew"));
+        }
+    }
     draft.users = (!first.is_empty()).then(|| {
         let cell = |column: &str, cells: &[(String, String)]| {
             cells.iter().find(|(name, _)| name == column).map(|(_, cell)| csv_cell(cell)).unwrap_or_default()

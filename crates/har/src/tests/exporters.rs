@@ -110,3 +110,19 @@ fn halves_of_characters_are_replaced() {
     assert_eq!(table["connect"]["path"].as_str(), Some("/?t={t}"), "{table}");
     assert!(draft.is_measured, "{table}");
 }
+
+/// A login with such a password would fail.
+#[test]
+fn halves_in_cells_are_told() {
+    for (password, is_told) in [("open-HALF", true), ("open-sesame", false)] {
+        let body = format!(r#"{{"user":"ada","password":"{password}"}}"#);
+        let (har, to) = (recording("ws://a/", &HELLO), ("POST", "http://a/login"));
+        let har = with_request(har, 39, to, ("application/json", body.as_str()), &Value::Null);
+        let bytes = har.to_string().replace("HALF", "\\udfff").into_bytes();
+        let recording = Recording::read("a.har", bytes).unwrap_or_else(|error| panic!("{error}"));
+        let draft = crate::draft(&[recording], "users.csv");
+        let told: Vec<_> = draft.findings.iter().filter(|line| line.contains("row 1 of users.csv")).collect();
+        assert_eq!(told.len(), usize::from(is_told), "{:?}", draft.findings);
+        assert!(draft.users.unwrap().starts_with("name,password\nada,open-"), "{told:?}");
+    }
+}
