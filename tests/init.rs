@@ -239,14 +239,43 @@ fn long_recordings_make_files_that_run() {
         ("deep answer", session(get(&deep), "t=a1b2c3d4e5", "", &[])),
         ("deep message", session(vec![], "", "", &[("receive", deep.clone()), ("send", hello)])),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("a.har"), har).unwrap();
-        let written = init(folder.path(), &["--from", "a.har"]);
-        assert!(written.code == Some(0) && written.stdout.contains("throng probe "), "{name}: {written}");
-        let mut command = throng(["run", "app.toml", &format!("ws://{}", free_address()), "--no-store"]);
-        let outcome = run(command.current_dir(folder.path()), WITHIN);
-        assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{name}: {outcome}");
+        assert_runs(name, &har);
     }
+}
+
+/// Writes a file for this recording, and runs it where nobody is.
+fn assert_runs(name: &str, har: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), har).unwrap();
+    let written = init(folder.path(), &["--from", "a.har"]);
+    assert!(written.code == Some(0) && written.stdout.contains("throng probe "), "{name}: {written}");
+    let mut command = throng(["run", "app.toml", &format!("ws://{}", free_address()), "--no-store"]);
+    let outcome = run(command.current_dir(folder.path()), WITHIN);
+    assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{name}: {outcome}");
+}
+
+/// Headers and subprotocols that no browser sends, and moves without a place for an id.
+#[test]
+fn hostile_recordings_make_files_that_run() {
+    for (name, value) in [
+        ("Authorization", "Bearer a1b2c3d4e5f6\ng7"),
+        ("Cookie", "a=b\r\nX: y"),
+        ("X-CSRF-Token", "a1b2c3\nd4e5f6g7"),
+        ("Origin", "http://a\nb"),
+        ("Origin", "null"),
+        ("Sec-WebSocket-Protocol", "access_token, a1b2c3d4e5f6.g7h8i9j0=.k1/l2+m3=="),
+        ("Sec-WebSocket-Protocol", "a b, \"x\", ,,\u{e9}, chat"),
+    ] {
+        let mut har: Value = serde_json::from_str(&session(logins(1), "f={token}", "", &[])).unwrap();
+        for entry in har["log"]["entries"].as_array_mut().unwrap() {
+            entry["request"]["headers"] = headers(name, value);
+        }
+        assert_runs(&format!("{name}: {value}"), &har.to_string());
+    }
+    let moves = [[4, 7], [5, 9], [6, 2]].map(|one| json!(one));
+    let moves: Vec<_> =
+        moves.iter().flat_map(|one| [("send", one.clone()), ("receive", one.clone())]).collect();
+    assert_runs("moves without a text", &session(vec![], "", "", &moves));
 }
 
 #[test]

@@ -206,7 +206,10 @@ impl<'a> Session<'a> {
                 TEXT_BYTES_MAX >> 20
             )
         });
-        let left_out = binary.into_iter().chain(later).chain(unread).chain(others);
+        let unsendable = (recording.unsendable > 0).then(|| {
+            format!("left out: {} with control characters", counted(recording.unsendable, "header"))
+        });
+        let left_out = binary.into_iter().chain(later).chain(unread).chain(unsendable).chain(others);
         for note in carried.notes.iter().cloned().chain(left_out).chain(notes.iter().cloned()).take(RULES_MAX)
         {
             out.remark(&note);
@@ -231,8 +234,12 @@ impl<'a> Session<'a> {
         let path = login::path(path, &socket.url, socket.at_s, trace);
         let query = login::query(&socket.url, carried.own_query, socket.at_s, trace);
         out.text("path", &if query.is_empty() { path } else { format!("{path}?{query}") });
-        if let Some(origin) = socket.header("origin") {
-            out.text("origin", &plain(origin));
+        match socket.header("origin") {
+            Some(origin) if is_origin(origin) => out.text("origin", &plain(origin)),
+            Some(_) => {
+                out.remark("left out: the Origin header, as it names no server: if yours checks it, write origin = \"https://chat.example.com\".");
+            }
+            None => {}
         }
         let mut headers = trace.headers(&socket.headers, socket.at_s);
         if let Some((name, password)) = socket.login().filter(|_| socket.header("authorization").is_none()) {
@@ -278,6 +285,11 @@ impl<'a> Session<'a> {
 /// The remark on a kind that comes back and is not measured.
 fn note_without_id(kind: &str) -> String {
     format!("{kind} has no place for an id, and is not measured: make it a [broadcast] or [echo] with {{id}}")
+}
+
+/// Returns whether an origin names a server, as that of a page does: a file has `null`.
+fn is_origin(text: &str) -> bool {
+    text.contains("://") && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// The name of a kind's table, which no other has.

@@ -24,6 +24,8 @@ pub struct Recording {
     pub(crate) others: Vec<String>,
     /// True if the file had more requests or messages than are read.
     pub(crate) is_cut: bool,
+    /// Headers that no request can have.
+    pub(crate) unsendable: usize,
 }
 
 /// A request and its answer.
@@ -127,7 +129,11 @@ impl Recording {
     ///
     /// # Errors
     /// There is no WebSocket with messages.
-    pub fn of(name: &str, entries: Vec<Entry>) -> Result<Recording, BadHar> {
+    pub fn of(name: &str, mut entries: Vec<Entry>) -> Result<Recording, BadHar> {
+        let mut unsendable = 0;
+        for entry in &mut entries {
+            unsendable += entry.remove_unsendable();
+        }
         let has_streams = entries.iter().any(Entry::is_event_stream);
         let (sockets, requests): (Vec<_>, Vec<_>) =
             (1..).zip(entries).partition(|(_, entry)| entry.is_socket());
@@ -154,7 +160,7 @@ impl Recording {
             other => other,
         };
         let others = sockets.filter(|other| !other.frames.is_empty()).map(named).collect();
-        Ok(Recording { name: name.to_owned(), exchanges, socket, others, is_cut: false })
+        Ok(Recording { name: name.to_owned(), exchanges, socket, others, is_cut: false, unsendable })
     }
 }
 
@@ -189,6 +195,15 @@ impl Entry {
     /// Returns whether the answer gives the browser a cookie.
     pub(crate) fn sets_cookie(&self) -> bool {
         self.response.headers.iter().any(|header| header.name.eq_ignore_ascii_case("set-cookie"))
+    }
+
+    /// Removes headers that no request can have, and returns their number: browsers refuse them, and a run would.
+    fn remove_unsendable(&mut self) -> usize {
+        let headers = &mut self.request.headers;
+        let count = headers.len();
+        let is_control = |byte: u8| byte != b'\t' && byte.is_ascii_control();
+        headers.retain(|header| !header.value.bytes().any(is_control));
+        count - headers.len()
     }
 
     /// Returns whether the answer is a stream of events.

@@ -50,6 +50,13 @@ fn with_request(mut har: Value, second: u8, to: (&str, &str), body: (&str, &str)
     har
 }
 
+/// A recording whose WebSocket was asked for with this header.
+fn with_header(name: &str, value: &str) -> Value {
+    let mut har = recording("ws://a/", &HELLO);
+    har["log"]["entries"][0]["request"]["headers"] = json!([{ "name": name, "value": value }]);
+    har
+}
+
 const NO_BODY: (&str, &str) = ("", "");
 /// A message that comes back.
 const HELLO: [&str; 2] = [">{\"type\":\"say\",\"text\":\"hello\"}", "<{\"type\":\"say\",\"text\":\"hello\"}"];
@@ -162,6 +169,34 @@ fn braces_of_urls_are_escaped() {
     ] {
         let table = table(&recording(&format!("ws://a{recorded}"), &HELLO));
         assert_eq!(table["connect"]["path"].as_str(), Some(written), "{table}");
+    }
+}
+
+/// Control characters in a header: browsers refuse them, a recording by hand may have them.
+#[test]
+fn headers_that_no_request_has_are_left_out() {
+    for (name, value, is_told) in [
+        ("Authorization", "Bearer a1b2c3d4e5f6\nb", true),
+        ("Cookie", "a=b\r\nX: y", true),
+        ("X-CSRF-Token", "a1b2c3\u{7f}d4e5f6", true),
+        ("Cookie", "a=\tb", false),
+    ] {
+        let draft = read(&with_header(name, value));
+        assert_eq!(draft.toml.contains("left out: 1 header"), is_told, "{}", draft.toml);
+        assert_eq!(draft.users.is_none(), is_told, "{}", draft.toml);
+    }
+}
+
+#[test]
+fn origins_without_a_server_are_left_out() {
+    for (origin, is_kept) in
+        [("https://a:8443", true), ("capacitor://localhost", true), ("null", false), ("http://a b", false)]
+    {
+        let toml = read(&with_header("Origin", origin)).toml;
+        let table: toml::Table = toml.parse().unwrap();
+        let written = table["connect"].get("origin").and_then(toml::Value::as_str);
+        assert_eq!(written, is_kept.then_some(origin), "{toml}");
+        assert_eq!(toml.contains("left out: the Origin"), !is_kept, "{toml}");
     }
 }
 

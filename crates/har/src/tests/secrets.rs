@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{HELLO, NO_BODY, read, recording, with_request};
+use super::{HELLO, NO_BODY, read, recording, with_header, with_request};
 use crate::{Draft, Recording, Summary};
 
 const SAID: [&str; 3] = [
@@ -111,6 +111,20 @@ fn tickets_of_nobody_are_columns() {
             json!([{ "name": "Sec-WebSocket-Protocol", "value": format!("chat.v1, {name}") }]);
         let draft = read(&har);
         assert_eq!(subprotocols(&draft), ["chat.v1", expected], "{}", draft.toml);
+    }
+}
+
+/// A token with `/` or `=` in it is no token of HTTP (RFC 9110 §5.6.2): browsers refuse it.
+#[test]
+fn subprotocols_that_no_request_has_are_left_out() {
+    for (offered, expected, left_out) in [
+        (format!("access_token, {JWT}=.a/b"), "access_token", 1),
+        ("a b, \"x\", ,,\u{e9}, chat".to_owned(), "chat", 3),
+    ] {
+        let draft = read(&with_header("Sec-WebSocket-Protocol", &offered));
+        assert_eq!(subprotocols(&draft), [expected], "{}", draft.toml);
+        assert!(draft.toml.contains(&format!("left out: {left_out} subprotocol")), "{}", draft.toml);
+        assert_eq!(draft.users, None, "{}", draft.toml);
     }
 }
 
