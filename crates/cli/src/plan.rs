@@ -40,6 +40,11 @@ pub(crate) fn flapping(args: &RunArgs, flap: &FlapArgs) -> Result<FlapArgs, Fail
     Ok(flap.or(app_file::read_flap(file)?))
 }
 
+/// Refuses flags and an app's file, with its users, that no client could connect by; looks at no server.
+pub(crate) fn check_clients(inputs: &PlanInputs<'_>) -> Result<(), Failure> {
+    spec::client_spec(inputs, &Division::ONE).map(drop)
+}
+
 /// The plan for a workload.
 pub(crate) fn plan(inputs: &PlanInputs<'_>) -> Result<Plan, Failure> {
     let &PlanInputs { args, ref says, target, workload, clients_max, .. } = inputs;

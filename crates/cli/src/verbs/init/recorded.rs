@@ -14,9 +14,11 @@ use results::Step;
 use super::new_file::{create, create_private};
 use crate::app_file::{self, ClientsMax};
 use crate::exit::{Exit, Failure};
-use crate::locale;
+use crate::flags::args::RunArgs;
 use crate::output::{self, quoted};
+use crate::plan::{self, PlanInputs};
 use crate::verbs::targets::this_program;
+use crate::{locale, target};
 
 /// A session of one user, or of two.
 pub(super) const SESSIONS_MAX: usize = 2;
@@ -28,6 +30,8 @@ pub(in crate::verbs) const USERS: &str = "users.csv";
 pub(in crate::verbs) const CLIENTS: &str = "20";
 /// Clients of a trial: one hears the other.
 pub(in crate::verbs) const TRIAL_CLIENTS: &str = "2";
+/// A server for checks without a connection.
+const NO_SERVER: &str = "ws://127.0.0.1:1/";
 /// Rate of a trial, where anything is sent: `throng run` refuses it elsewhere.
 const TRIAL_RATE: [&str; 2] = ["--rate", "4"];
 /// Load of a trial.
@@ -143,17 +147,20 @@ pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<Kept, Failure
     if draft.users.is_some() {
         text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
     }
-    let refused = refusal(file);
+    let refused = check_run(file).err();
     if let Some(failure) = &refused {
         text += &format!("\nIt cannot be run yet: {failure}\n");
     }
     Ok(Kept { text, can_run: refused.is_none() })
 }
 
-/// The reason why `throng run` would refuse a file: what was recorded may be more than a file can say.
-fn refusal(file: &Path) -> Option<Failure> {
-    let described = app_file::read(file, People::default(), ClientsMax::Unasked);
-    described.and_then(|described| described.flags.check(described.protocol)).err()
+/// Refuses a file that `throng run` would refuse before it connects: what was recorded may be more than a file or a
+/// request can say.
+fn check_run(file: &Path) -> Result<(), Failure> {
+    let protocol = app_file::read(file, People::default(), ClientsMax::Unasked)?.protocol;
+    let args = RunArgs { app: Some(file.to_owned()), ..RunArgs::of_url(NO_SERVER) };
+    let target = target::resolve(NO_SERVER, None)?;
+    plan::check_clients(&PlanInputs::of_echoes(&args, &target, protocol.name(), None))
 }
 
 fn read(path: &Path) -> Result<Recording, Failure> {
@@ -234,6 +241,18 @@ mod tests {
             let kept = keep(&folder.path().join("app.toml"), &draft(toml, true)).unwrap();
             assert_eq!(kept.can_run, can_run, "{}", kept.text);
             assert_eq!(kept.text.contains("app.toml:2:"), !can_run, "{}", kept.text);
+        }
+    }
+
+    #[test]
+    fn users_that_no_request_takes_are_told() {
+        let cookie = "[people]\ndata = 'users.csv'\n[connect]\nheaders = { Cookie = '{person.cookie}' }\n";
+        for (cell, can_run) in [("a=b", true), ("\"a=b\nX: y\"", false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let users = Some(format!("cookie\n{cell}\n"));
+            let draft = Draft { users, ..draft(&format!("{cookie}[echo]\nsend = '{{id}}'\n"), true) };
+            let kept = keep(&folder.path().join("app.toml"), &draft).unwrap();
+            assert_eq!((kept.can_run, kept.text.contains("row 1 ")), (can_run, !can_run), "{}", kept.text);
         }
     }
 
