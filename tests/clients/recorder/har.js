@@ -1,5 +1,5 @@
-// What the network panel of Chromium's DevTools exports with sensitive data (front_end/models/har/Log.ts): from the same events
-// of the DevTools protocol, with the same names.
+// A HAR as the exporter of Chromium's network panel writes it with sensitive data (front_end/models/har/Log.ts), made of the same
+// events of the DevTools protocol. The panel's own exporter, which needs its window, is not run.
 
 import { writeFileSync } from 'node:fs'
 
