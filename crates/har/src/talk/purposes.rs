@@ -208,6 +208,7 @@ impl Talk {
                 false => said.own = back,
             }
             said.pointer = said.pointer.or_else(|| self.relayed_text(kind, said.copy.as_ref()?));
+            said.pointer = said.pointer.or_else(|| self.whole_text(kind));
             return Some(Purpose::Broadcast(said));
         }
         let relayed = self.relayed(kind, &returns, explained);
@@ -407,6 +408,13 @@ impl Talk {
             .into_iter()
             .find(|leaf| keys.is_empty() || keys.contains(leaf.key.as_str()))
             .map(|leaf| leaf.pointer)
+    }
+
+    /// The place of a text that is no JSON: all of it.
+    fn whole_text(&self, kind: &Kind) -> Option<String> {
+        let (_, message) = self.of(true, kind).next_back()?;
+        let is_json = kind.event.is_some() || message.turn.body.starts_with(['{', '[']);
+        (message.leaves.is_empty() && !is_json).then(String::new)
     }
 
     fn best_text(&self, kind: &Kind) -> Option<String> {

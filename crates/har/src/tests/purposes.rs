@@ -26,6 +26,20 @@ fn measured_arrays_without_texts_are_noted() {
     assert_eq!((array.is_measured, object.is_measured), (false, true), "a run refuses it without an id");
 }
 
+/// A text that is no JSON carries the id, even if the other user alone hears it.
+#[test]
+fn texts_to_others_are_measured() {
+    let session = |mark: &str| {
+        let texts = ["good morning", "hello all"].map(|text| format!("{mark}{text}"));
+        let har = recording("ws://a/", &texts.each_ref().map(String::as_str));
+        Recording::read("a.har", har.to_string().into_bytes()).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let draft = draft(&[session(">"), session("<")], "users.csv");
+    let table: toml::Table = draft.toml.parse().unwrap();
+    let broadcast = ["to", "send"].map(|key| table["broadcast"][key].as_str());
+    assert_eq!(broadcast, [Some("others"), Some("{id} {padding}")], "{table}");
+}
+
 /// Arrays without a name are of one kind, whatever is in them.
 #[test]
 fn unlike_arrays_have_the_newest_with_text() {
