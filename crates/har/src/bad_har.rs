@@ -37,16 +37,16 @@ pub enum BadHar {
         /// The byte of the line, from 1.
         column: usize,
     },
-    /// It has no WebSocket.
+    /// It has neither a WebSocket nor a stream.
     #[error(
-        "it has no WebSocket; open the network panel first, then load the page, and export with sensitive data"
+        "it has neither a WebSocket nor an event stream; open the network panel first, then load the page, and export with sensitive data"
     )]
     NoSocket,
-    /// It has event streams, whose messages no exporter writes, and no WebSocket.
+    /// Its streams have no events.
     #[error(
-        "it has no WebSocket, and event streams are not read; throng init --from sse writes a file for one"
+        "its event streams have no events: browsers export those of a page's EventSource alone; use throng record URL"
     )]
-    OnlyStreams,
+    NoEvents,
     /// Its WebSockets have no messages.
     #[error(
         "its WebSocket has no messages: Firefox and Safari export none; use throng record URL, or Chrome with the network panel open before the page connects"

@@ -1,8 +1,10 @@
 //! The app file of a conversation: everything that was found, in the order in which a person would write it.
 
+mod answers;
 mod opening;
 mod rules;
 mod says;
+mod streams;
 mod subprotocols;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -38,7 +40,7 @@ pub struct Draft {
     pub server: String,
     /// The protocol's name.
     pub protocol: &'static str,
-    /// True if clients make requests before their WebSocket.
+    /// True if clients make requests before their WebSocket or stream.
     pub logs_in: bool,
     /// True if clients say or await something before they are ready.
     pub opens: bool,
@@ -97,6 +99,8 @@ struct Session<'a> {
     purposes: Vec<(Kind, Purpose)>,
     /// Names of kinds that come back, but carry no id in any message.
     without_id: Vec<String>,
+    /// The request that has clients told something, unless they say it themselves.
+    published: Option<Published<'a>>,
 }
 
 impl<'a> Session<'a> {
@@ -110,12 +114,19 @@ impl<'a> Session<'a> {
                 *purpose = Purpose::Opening;
             }
         }
-        Session { recording, carried, talk, other, purposes, without_id }
+        let is_said =
+            purposes.iter().any(|(_, purpose)| matches!(purpose, Purpose::Broadcast(_) | Purpose::Echo(_)));
+        let published = (!is_said).then(|| Published::find(recording, talk)).flatten();
+        Session { recording, carried, talk, other, purposes, without_id, published }
     }
 
     /// The file, and the columns with this user's cells.
     fn write(&self, users: &str) -> (Draft, Vec<(String, String)>) {
         let Session { recording, carried, talk, .. } = self;
+        let stream = recording.stream.as_ref();
+        if let Some(answers) = stream.filter(|stream| stream.is_answer) {
+            return self.answers(answers, users);
+        }
         let mut trace = Trace::new(recording);
         let mut findings = Vec::new();
         // Messages come first: the values in them decide which requests are needed.
@@ -136,7 +147,14 @@ impl<'a> Session<'a> {
             .iter()
             .map(|flag| (flag.name, writing.option(flag.name, &flag.text, recording.socket.at_s)))
             .collect();
-        let opens = self.open(&mut writing, &mut rest, &mut findings);
+        if stream.is_some() {
+            // Its rooms are in its URL, which is written: this leaves a remark on them.
+            for (key, value) in recording.socket.url.query_pairs() {
+                writing.room(&key, &value);
+            }
+        }
+        // Clients of a stream only hear, and are ready with its answer.
+        let opens = stream.is_none() && self.open(&mut writing, &mut rest, &mut findings);
         let is_said = self.says(&mut writing, &mut rest, &mut findings);
         self.rules(&mut writing, &mut rules, &mut findings);
         // A secret option may name a variable or a file of this machine: a recording has no business with them.
@@ -145,57 +163,42 @@ impl<'a> Session<'a> {
         let notes = writing.notes;
         let mut top = TomlText::default();
         self.head(&mut trace, &mut top, &notes);
-        if !flags.is_empty() {
-            top.comment("How it connects and joins, as recorded.");
-            top.line("[flags]");
-            for (name, value) in flags {
-                match value.parse::<u8>() {
-                    Ok(number) if name == "eio" => top.line(&format!("{name} = {number}")),
-                    _ => top.text(name, &value),
-                }
-            }
-        }
+        write_flags(flags, &mut top);
         let mut logins = TomlText::default();
         let requests = login::write(recording, &mut trace, &mut logins);
-        let published = (!is_said).then(|| Published::find(recording, talk)).flatten();
-        if let Some(published) = &published {
+        if let Some(published) = &self.published {
             published.write(&mut trace, &mut rest, &mut findings);
         }
         if requests > 0 {
-            let requests = counted(requests, "request");
-            findings.insert(0, format!("login       {requests} before the WebSocket"));
+            findings.insert(0, self.login_finding(requests));
         }
-        if !trace.columns.is_empty() {
-            let names: Vec<&str> = trace.columns.iter().map(|(column, _)| column.as_str()).collect();
-            top.comment(&format!(
-                "What was typed, and what lets the user in: add a row for each user. Columns: {}.",
-                names.join(", ")
-            ));
-            top.line("[people]");
-            top.text("data", users);
-        }
-        let mut toml = trace.without_forgotten(top.0 + &logins.0 + &connect + &rest.0 + &rules.0);
-        for (column, cell) in trace.columns.iter().filter(|(_, cell)| cell.len() >= CELL_BYTES_MIN) {
-            toml = hide(toml, cell, &format!("{{person.{column}}}"));
-        }
-        let server = server(recording);
-        let protocol = carried.name();
-        let is_measured = is_said || published.is_some();
+        let rest = logins.0 + &connect + &rest.0 + &rules.0;
+        let toml = whole(&trace, top, &rest, users);
+        let (server, protocol) = (server(recording), carried.name());
+        let is_measured = is_said || self.published.is_some();
         let logs_in = requests > 0;
         let draft = Draft { toml, users: None, server, protocol, logs_in, opens, is_measured, findings };
         (draft, trace.columns)
+    }
+
+    fn login_finding(&self, requests: usize) -> String {
+        let before = if self.recording.stream.is_some() { "stream" } else { "WebSocket" };
+        format!("login       {} before the {before}", counted(requests, "request"))
     }
 
     fn head(&self, trace: &mut Trace<'_>, out: &mut TomlText, notes: &BTreeSet<String>) {
         let Session { recording, carried, talk, .. } = self;
         let (sent, all) =
             (talk.messages.iter().filter(|message| message.turn.is_sent).count(), talk.messages.len());
-        out.remark(&format!(
-            "Written by throng from {}: {all} messages of the app, {sent} of them sent, over {}. Every key: throng docs app.",
-            recording.name,
-            carried.name()
-        ));
-        let others = recording.others.iter().map(|url| format!("left out: the WebSocket {url}"));
+        out.remark(&match &recording.stream {
+            Some(stream) => self.stream_remark(stream),
+            None => format!(
+                "Written by throng from {}: {all} messages of the app, {sent} of them sent, over {}. Every key: throng docs app.",
+                recording.name,
+                carried.name()
+            ),
+        });
+        let others = recording.others.iter().map(|other| format!("left out: {other}"));
         let binary = (recording.socket.binary > 0)
             .then(|| format!("left out: {} binary messages (throng docs app)", recording.socket.binary));
         let later = (talk.left_out > 0)
@@ -214,7 +217,10 @@ impl<'a> Session<'a> {
         {
             out.remark(&note);
         }
-        out.text("protocol", carried.protocol);
+        // The table of answers says what it is.
+        if !recording.stream.as_ref().is_some_and(|stream| stream.is_answer) {
+            out.text("protocol", carried.protocol);
+        }
         match carried.separator {
             Some("\n") => out.text("frames", "lines"),
             Some(end) => out
@@ -228,12 +234,19 @@ impl<'a> Session<'a> {
     fn connect(&self, trace: &mut Trace<'_>) -> String {
         let Session { recording, carried, .. } = self;
         let (socket, mut out) = (&recording.socket, TomlText::default());
+        let stream = recording.stream.as_ref();
         out.comment(&format!("The opening request, which was answered by {}.", socket.status));
         out.line("[connect]");
-        let path = carried.path.as_deref().unwrap_or(socket.url.path());
-        let path = login::path(path, &socket.url, socket.at_s, trace);
-        let query = login::query(&socket.url, carried.own_query, socket.at_s, trace);
-        out.text("path", &if query.is_empty() { path } else { format!("{path}?{query}") });
+        let target = match stream {
+            Some(stream) => streams::target(stream, recording, trace),
+            None => {
+                let path = carried.path.as_deref().unwrap_or(socket.url.path());
+                let path = login::path(path, &socket.url, socket.at_s, trace);
+                let query = login::query(&socket.url, carried.own_query, socket.at_s, trace);
+                if query.is_empty() { path } else { format!("{path}?{query}") }
+            }
+        };
+        out.text("path", &target);
         match socket.header("origin") {
             Some(origin) if is_origin(origin) => out.text("origin", &plain(origin)),
             Some(_) => {
@@ -255,7 +268,13 @@ impl<'a> Session<'a> {
             let placeholder = trace.column("cookie", &older.join("; "));
             headers.push(("Cookie".to_owned(), placeholder));
         }
+        if let Some(stream) = stream {
+            headers.extend(streams::headers(stream));
+        }
         out.texts("headers", &headers);
+        if let Some(stream) = stream.filter(|stream| !stream.is_answer) {
+            streams::asked(stream, trace, &mut out);
+        }
         out.0
     }
 
@@ -269,7 +288,8 @@ impl<'a> Session<'a> {
             Purpose::Broadcast(said) | Purpose::Echo(said) => Some([&said.copy, &said.own, &said.ack]),
             Purpose::Answer { .. } | Purpose::Heartbeat { .. } | Purpose::Opening => None,
         });
-        said.flatten().flatten().collect()
+        let published = self.published.as_ref().map(|published| published.copy);
+        said.flatten().flatten().chain(published).collect()
     }
 
     /// The first measured message: before it, a client opens.
@@ -292,6 +312,38 @@ fn is_origin(text: &str) -> bool {
     text.contains("://") && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+fn write_flags(flags: Vec<(&str, String)>, out: &mut TomlText) {
+    if flags.is_empty() {
+        return;
+    }
+    out.comment("How it connects and joins, as recorded.");
+    out.line("[flags]");
+    for (name, value) in flags {
+        match value.parse::<u8>() {
+            Ok(number) if name == "eio" => out.line(&format!("{name} = {number}")),
+            _ => out.text(name, &value),
+        }
+    }
+}
+
+/// The file of these parts: what stands before the tables, and the rest, in which cells of the users' data are hidden.
+fn whole(trace: &Trace<'_>, mut top: TomlText, rest: &str, users: &str) -> String {
+    if !trace.columns.is_empty() {
+        let names: Vec<&str> = trace.columns.iter().map(|(column, _)| column.as_str()).collect();
+        top.comment(&format!(
+            "What was typed, and what lets the user in: add a row for each user. Columns: {}.",
+            names.join(", ")
+        ));
+        top.line("[people]");
+        top.text("data", users);
+    }
+    let mut toml = trace.without_forgotten(top.0 + rest);
+    for (column, cell) in trace.columns.iter().filter(|(_, cell)| cell.len() >= CELL_BYTES_MIN) {
+        toml = hide(toml, cell, &format!("{{person.{column}}}"));
+    }
+    toml
+}
+
 /// The name of a kind's table, which no other has.
 fn free_name(names: &mut HashSet<String>, kind: &Kind) -> String {
     let name = free(&identifier(&kind.name()), |name| names.contains(name));
@@ -310,7 +362,11 @@ fn keep(writing: &Writing<'_, '_>, at: usize) -> String {
 /// The server, as `throng run` is given it.
 fn server(recording: &Recording) -> String {
     let url = &recording.socket.url;
-    let scheme = if matches!(url.scheme(), "wss" | "https") { "wss" } else { "ws" };
+    let scheme = match (url.scheme(), recording.stream.is_some()) {
+        (scheme, true) => scheme,
+        ("wss" | "https", false) => "wss",
+        (_, false) => "ws",
+    };
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{scheme}://{}{port}", url.host_str().unwrap_or_default())
 }

@@ -1,6 +1,7 @@
-//! HAR 1.2 with the messages of WebSockets under the name that Chrome gave them (`_webSocketMessages`) and
-//! mitmproxy took over: the parts that are used. Whatever is absent or null is empty.
+//! HAR 1.2 with the messages of WebSockets and event streams under the names that Chrome gave them
+//! (`_webSocketMessages`, `_eventSourceMessages`): the parts that are used. Whatever is absent or null is empty.
 
+mod events;
 mod text;
 
 use std::fmt;
@@ -12,18 +13,13 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use url::form_urlencoded;
 
+pub(crate) use events::EVENTS;
+pub use events::{StreamEvent, events_in};
 pub(crate) use text::TEXT_BYTES_MAX;
-use text::{boxed_text, is_cut, some_text, text};
+use text::{boxed_text, is_cut, or_empty, some_text, text};
 
 /// Media types of answers that named none: the server's, and the one that Chrome writes in its place.
 const UNTYPED: [&str; 2] = ["", "x-unknown"];
-
-/// Reads what may be null.
-fn or_empty<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
-}
 
 /// The whole file.
 #[derive(Deserialize)]
@@ -49,6 +45,8 @@ const HEADERS_MAX: usize = 128;
 pub(crate) const ALL_HEADERS_MAX: usize = 200_000;
 /// The encoding of bodies that are no text, and of all bodies with some exporters.
 const BASE64: &str = "base64";
+/// Parts of media types of answers that come event by event: lines of JSON have several.
+const STREAMED: [&str; 3] = [EVENTS, "ndjson", "jsonl"];
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The entries, without the bodies that nothing is looked for in.
@@ -76,7 +74,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entries, A::Error> {
         let mut entries = Entries::default();
-        let (mut requests, mut sockets, mut frames, mut headers) = (0, 0, 0, 0);
+        let (mut requests, mut sockets, mut room, mut headers) = (0, 0, FRAMES_MAX, 0);
         while let Some(entry) = seq.next_element::<Option<Entry>>()? {
             // Exporters write null, or no URL, for a request that never was.
             let Some(mut entry) = entry.filter(|entry| entry.request.url.contains("://")) else { continue };
@@ -105,19 +103,24 @@ impl<'de> Visitor<'de> for EntriesVisitor {
                     headers += own;
                 }
             }
-            if let Some(messages) = &mut entry.messages {
-                let count = messages.len();
-                // Half a message would be another.
-                messages.retain(|message| !is_cut(&message.data));
-                messages.truncate(FRAMES_MAX - frames);
-                entries.is_cut |= messages.len() < count;
-                messages.shrink_to_fit();
-                frames += messages.len();
-            }
+            entries.is_cut |= fit(&mut entry.messages, |message| &message.data, &mut room);
+            entries.is_cut |= fit(&mut entry.events, |event| &event.data, &mut room);
             entries.kept.push(entry);
         }
         Ok(entries)
     }
+}
+
+/// Leaves out messages that were cut, as half a message would be another, and those that find no room; returns
+/// whether there were any.
+fn fit<T>(messages: &mut Option<Vec<T>>, data: impl Fn(&T) -> &str, room: &mut usize) -> bool {
+    let Some(messages) = messages else { return false };
+    let count = messages.len();
+    messages.retain(|message| !is_cut(data(message)));
+    messages.truncate(*room);
+    messages.shrink_to_fit();
+    *room -= messages.len();
+    messages.len() < count
 }
 
 /// Reads a list of at most this many values; null is none.
@@ -152,18 +155,20 @@ fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Pair>, D::E
 }
 
 /// Messages, one more than are kept, so that it is seen that some are left out.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Frames(#[serde(deserialize_with = "list_of_frames")] Vec<Frame>);
+struct Messages<T>(Vec<T>);
 
-fn list_of_frames<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Frame>, D::Error> {
-    deserializer.deserialize_any(Bounded(FRAMES_MAX + 1, PhantomData))
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Messages<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Bounded(FRAMES_MAX + 1, PhantomData)).map(Messages)
+    }
 }
 
-/// Reads the messages of a WebSocket; a request has none, or null in their place.
-fn frames<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Frame>>, D::Error> {
-    let frames = Option::<Frames>::deserialize(deserializer)?;
-    Ok(frames.map(|frames| frames.0))
+/// Reads the messages of a WebSocket or a stream; other requests have none, or null in their place.
+fn messages<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let messages = Option::<Messages<T>>::deserialize(deserializer)?;
+    Ok(messages.map(|messages| messages.0))
 }
 
 /// A request with its answer, or a WebSocket.
@@ -180,8 +185,11 @@ pub struct Entry {
     #[serde(default, deserialize_with = "or_empty")]
     pub response: Response,
     /// The messages of a WebSocket; `None` for a request.
-    #[serde(rename = "_webSocketMessages", default, deserialize_with = "frames")]
+    #[serde(rename = "_webSocketMessages", default, deserialize_with = "messages")]
     pub messages: Option<Vec<Frame>>,
+    /// The events of an event stream, with their times; `None`: they stand in the answer's text, if anywhere.
+    #[serde(rename = "_eventSourceMessages", default, deserialize_with = "messages")]
+    pub events: Option<Vec<StreamEvent>>,
 }
 
 /// A request.
@@ -296,7 +304,7 @@ impl Content {
 
     fn is_text(&self) -> bool {
         let kind = self.mime_type.to_ascii_lowercase();
-        ["html", "json", "text/plain"].iter().any(|readable| kind.contains(readable))
+        ["html", "json", "text/plain", EVENTS].iter().any(|readable| kind.contains(readable))
     }
 
     /// Returns whether it is a part of a page's looks, of which there are hundreds: no value is looked for with it.
@@ -308,6 +316,12 @@ impl Content {
     fn is_untyped(&self) -> bool {
         UNTYPED.iter().any(|kind| self.mime_type.eq_ignore_ascii_case(kind))
     }
+}
+
+/// Returns whether answers of this media type come event by event: as an event stream, or as lines of JSON.
+pub fn is_streamed(mime_type: &str) -> bool {
+    let kind = mime_type.to_ascii_lowercase();
+    STREAMED.iter().any(|streamed| kind.contains(streamed))
 }
 
 /// Returns whether a body without a type is a page or JSON by its first letter, as browsers see it (WHATWG MIME

@@ -1,9 +1,9 @@
 //! Cells of the users' data, kept out of the rest of a file: what was typed may have come back in any message.
 
 /// Keys whose values throng reads as words of its own, or compares with what is said.
-const OWN: [&str; 17] = [
+const OWN: [&str; 19] = [
     "protocol", "frames", "data", "keep", "to", "kind", "every", "number", "time", "when", "copy", "own",
-    "ack", "reply", "expect", "event", "flags",
+    "ack", "reply", "expect", "event", "flags", "end", "tokens",
 ];
 /// Words with which documents of GraphQL begin.
 const OPERATIONS: [&str; 3] = ["query", "mutation", "subscription"];

@@ -10,6 +10,7 @@ mod bad_har;
 mod carried;
 mod credentials;
 mod draft;
+mod exchange;
 mod file;
 mod hiding;
 mod json;
@@ -18,6 +19,8 @@ mod login;
 mod naming;
 mod publish;
 mod recording;
+mod rooms;
+mod stream;
 mod summary;
 mod talk;
 #[cfg(test)]
@@ -29,7 +32,10 @@ mod writing;
 
 pub use bad_har::BadHar;
 pub use draft::{Draft, draft};
-pub use file::{Content, Direction, Entry, Frame, Pair, PostData, Request, Response, is_page};
+pub use file::{
+    Content, Direction, Entry, Frame, Pair, PostData, Request, Response, StreamEvent, events_in, is_page,
+    is_streamed,
+};
 pub use recording::Recording;
 pub use summary::Summary;
 pub use writer::write;

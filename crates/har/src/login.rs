@@ -6,8 +6,10 @@ use app::app_file::LOGIN_REQUESTS_MAX;
 use url::Url;
 
 use crate::credentials::{TOKEN, is_opaque, is_typed_secret};
+use crate::exchange::{Exchange, header};
 use crate::json::{self, Leaf, in_string, replaced, without_placeholders};
-use crate::recording::{Exchange, Recording, decoded, has_app_key, header};
+use crate::recording::{Recording, decoded, has_app_key};
+use crate::rooms::StreamRooms;
 use crate::toml_text::{TomlText, counted, plain};
 use crate::trace::{NO_KEY, Trace};
 use crate::writing::{is_of_room, is_uuid, with_rooms};
@@ -58,7 +60,7 @@ fn leave_out(recording: &Recording, trace: &mut Trace<'_>, texts: &mut BTreeMap<
 fn request(recording: &Recording, at: usize, trace: &mut Trace<'_>) -> String {
     let exchange = &recording.exchanges[at];
     let mut out = TomlText::default();
-    let target = target(exchange, &recording.socket.url, trace);
+    let target = target(exchange, recording, trace);
     if !is_sendable(exchange) {
         let kind = exchange.body_kind.split(';').next().filter(|kind| !kind.is_empty());
         out.remark(&format!(
@@ -97,14 +99,20 @@ fn is_sendable(exchange: &Exchange) -> bool {
 }
 
 /// The path and the query, or the URL of another server.
-pub(crate) fn target(exchange: &Exchange, socket: &Url, trace: &mut Trace<'_>) -> String {
-    let url = &exchange.url;
+pub(crate) fn target(exchange: &Exchange, recording: &Recording, trace: &mut Trace<'_>) -> String {
+    let (url, socket) = (&exchange.url, &recording.socket.url);
     let is_own =
         url.host_str() == socket.host_str() && url.port_or_known_default() == socket.port_or_known_default();
     let server = if is_own { String::new() } else { url.origin().ascii_serialization() };
-    let query = url.query().map(|_| format!("?{}", query(url, &[], exchange.at_s, trace)));
+    let rooms = StreamRooms::of(recording);
+    let query = url.query().map(|_| {
+        let query = query(url, &[], exchange.at_s, trace);
+        format!("?{}", with_values(&query, |key, value| rooms.placeholder(key, value)))
+    });
     let path = path(url.path(), url, exchange.at_s, trace);
-    format!("{server}{path}{}", query.unwrap_or_default())
+    let parts = url.path().split('/').zip(path.split('/'));
+    let parts = parts.map(|(recorded, written)| rooms.part(recorded, written));
+    format!("{server}{}{}", parts.collect::<Vec<_>>().join("/"), query.unwrap_or_default())
 }
 
 /// A path of this URL with placeholders: for a room's number behind a word for rooms, and for what is random, which
@@ -132,9 +140,14 @@ pub(crate) fn path(path: &str, url: &Url, at_s: f64, trace: &mut Trace<'_>) -> S
 
 /// The query of a URL without these parameters, with placeholders.
 pub(crate) fn query(url: &Url, without: &[&str], at_s: f64, trace: &mut Trace<'_>) -> String {
+    pairs(url.query().unwrap_or_default(), without, at_s, trace)
+}
+
+/// The same of a query or a form by itself.
+pub(crate) fn pairs(text: &str, without: &[&str], at_s: f64, trace: &mut Trace<'_>) -> String {
     // As url does: nothing between two signs is no pair.
-    let raw = url.query().unwrap_or_default().split('&').filter(|raw| !raw.is_empty());
-    let pairs = raw.zip(url.query_pairs());
+    let raw = text.split('&').filter(|raw| !raw.is_empty());
+    let pairs = raw.zip(url::form_urlencoded::parse(text.as_bytes()));
     let kept = pairs.filter(|(_, (name, _))| !without.contains(&name.as_ref()));
     let written = kept.map(|(raw, (name, value))| {
         let found = trace.resolve(&name, &value, at_s, percent_encoded);
@@ -145,6 +158,18 @@ pub(crate) fn query(url: &Url, without: &[&str], at_s: f64, trace: &mut Trace<'_
                 format!("{}={placeholder}", in_url(raw.split('=').next().unwrap_or_default()))
             }
             None => in_url(raw),
+        }
+    });
+    written.collect::<Vec<_>>().join("&")
+}
+
+/// A query or a form, as [`pairs`] has written it, with these values in place of its own.
+pub(crate) fn with_values(pairs: &str, mut by: impl FnMut(&str, &str) -> Option<String>) -> String {
+    let written = pairs.split('&').map(|raw| {
+        let found = url::form_urlencoded::parse(raw.as_bytes()).next();
+        match found.and_then(|(name, value)| by(&name, &value)) {
+            Some(value) => format!("{}={value}", raw.split('=').next().unwrap_or_default()),
+            None => raw.to_owned(),
         }
     });
     written.collect::<Vec<_>>().join("&")

@@ -1,15 +1,18 @@
-//! One session of a browser: its requests in their order, and the WebSocket that is looked at.
+//! One session of a browser: its requests in their order, and the WebSocket or the stream that is looked at.
 
-use jiff::Timestamp;
+use std::collections::BTreeMap;
+
 use url::Url;
 
 use crate::bad_har::BadHar;
-use crate::credentials::{is_opaque, is_typed_secret};
-use crate::file::{Direction, Entries, Entry, File, Frame, Pair, Request};
-use crate::json;
+use crate::credentials::is_opaque;
+use crate::exchange::{Exchange, header, is_called, seconds};
+use crate::file::{Direction, Entries, Entry, FRAMES_MAX, File, Frame, Pair, is_streamed};
+use crate::stream::{self, Stream};
 
 /// Words of paths and subprotocols of development servers, whose messages are about the page's source.
-const DEVELOPMENT: [&str; 5] = ["vite-hmr", "webpack-hmr", "sockjs-node", "livereload", "/@vite"];
+const DEVELOPMENT: [&str; 6] =
+    ["vite-hmr", "webpack-hmr", "webpack_hmr", "sockjs-node", "livereload", "/@vite"];
 const TEXT: i64 = 1;
 const BINARY: i64 = 2;
 
@@ -19,77 +22,17 @@ pub struct Recording {
     pub(crate) name: String,
     /// Requests before and beside the WebSocket, by time.
     pub(crate) exchanges: Vec<Exchange>,
+    /// The WebSocket; without one, the request for the stream, with the events of a subscription.
     pub(crate) socket: Socket,
-    /// URLs of other WebSockets, without their queries; of this one's other connections, with a word on that.
+    /// The stream in place of a WebSocket; its events are the socket's, unless it is an answer.
+    pub(crate) stream: Option<Stream>,
+    /// Other WebSockets and streams by their URLs, without their queries; of this one's other connections, with a word
+    /// on that.
     pub(crate) others: Vec<String>,
     /// True if the file had more requests or messages than are read.
     pub(crate) is_cut: bool,
     /// Headers that no request can have.
     pub(crate) unsendable: usize,
-}
-
-/// A request and its answer.
-pub(crate) struct Exchange {
-    /// Its number in the file, from 1.
-    pub(crate) number: usize,
-    pub(crate) at_s: f64,
-    pub(crate) method: String,
-    pub(crate) url: Url,
-    pub(crate) headers: Vec<Pair>,
-    /// The body, and its type.
-    pub(crate) body: String,
-    pub(crate) body_kind: String,
-    pub(crate) status: u16,
-    pub(crate) answer_headers: Vec<Pair>,
-    pub(crate) answer: Option<String>,
-}
-
-impl Exchange {
-    /// Returns whether the body is a form.
-    pub(crate) fn is_form(&self) -> bool {
-        self.body_kind.starts_with("application/x-www-form-urlencoded")
-    }
-
-    /// The fields of a form; nothing if the body is something else.
-    pub(crate) fn form(&self) -> Vec<(String, String)> {
-        match self.is_form() {
-            true => url::form_urlencoded::parse(self.body.as_bytes()).into_owned().collect(),
-            false => Vec::new(),
-        }
-    }
-
-    /// Returns whether the body is JSON, by its type and by itself.
-    pub(crate) fn is_json(&self) -> bool {
-        let kind = header(&self.headers, "content-type").unwrap_or(&self.body_kind);
-        kind.contains("json") && json::leaves(&self.body).is_some()
-    }
-
-    /// The fields of a form or of a JSON body.
-    pub(crate) fn fields(&self) -> Vec<(String, String)> {
-        let leaves = json::leaves(&self.body).unwrap_or_default();
-        let of_json = leaves.into_iter().map(|leaf| (leaf.key, leaf.value));
-        self.form().into_iter().map(|(key, value)| (last_part(&key), value)).chain(of_json).collect()
-    }
-
-    /// Returns whether a password, or its like, was sent.
-    pub(crate) fn has_password(&self) -> bool {
-        self.fields().iter().any(|(key, _)| is_typed_secret(key))
-    }
-
-    /// The cookies that the answer set, each as `NAME=VALUE`. Chrome writes several in one header, a line each.
-    pub(crate) fn set_cookies(&self) -> impl Iterator<Item = &str> {
-        let headers = self.answer_headers.iter().filter(|header| is_called(header, "set-cookie"));
-        headers
-            .flat_map(|header| header.value.lines())
-            .filter_map(|line| line.split(';').next())
-            .map(str::trim)
-    }
-}
-
-/// The name of a field, without what is around it: `user[password]` is `password`.
-fn last_part(key: &str) -> String {
-    let inside = key.strip_suffix(']').and_then(|key| key.rsplit('[').next());
-    inside.unwrap_or(key).to_owned()
 }
 
 /// The WebSocket.
@@ -114,7 +57,7 @@ impl Recording {
     /// Reads a HAR; `name` is the file's, for comments.
     ///
     /// # Errors
-    /// It is no HAR, or has no WebSocket with messages.
+    /// It is no HAR, or has neither a WebSocket with messages nor a stream with events.
     pub fn read(name: &str, bytes: Vec<u8>) -> Result<Recording, BadHar> {
         // Some proxies write the mark of UTF-8 first.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -128,40 +71,92 @@ impl Recording {
     /// Sorts what was recorded; `name` is that of the file, for comments.
     ///
     /// # Errors
-    /// There is no WebSocket with messages.
+    /// There is neither a WebSocket with messages nor a stream with events.
     pub fn of(name: &str, mut entries: Vec<Entry>) -> Result<Recording, BadHar> {
         let mut unsendable = 0;
         for entry in &mut entries {
             unsendable += entry.remove_unsendable();
         }
-        let has_streams = entries.iter().any(Entry::is_event_stream);
         let (sockets, requests): (Vec<_>, Vec<_>) =
             (1..).zip(entries).partition(|(_, entry)| entry.is_socket());
-        let exchanges = requests.into_iter().filter_map(|(number, entry)| exchange(number, entry));
-        let mut exchanges: Vec<Exchange> = exchanges.collect();
+        let (streamed, requests): (Vec<_>, Vec<_>) =
+            requests.into_iter().partition(|(_, entry)| entry.is_streamed());
+        let has_streams = !streamed.is_empty();
+        let mut room = FRAMES_MAX;
+        let streams = streamed.into_iter().filter_map(|(number, entry)| Stream::of(number, entry, &mut room));
+        let mut streams: Vec<Stream> = streams.filter(|stream| !stream.events.is_empty()).collect();
+        streams.retain(|stream| !is_of_development([stream.asked.url.path()].into_iter()));
+        // One that was answered in pieces may be a part of a login, as the first of MCP is.
+        let asked = streams.iter().map(|stream| &stream.asked).filter(|asked| asked.method != "GET").cloned();
+        let exchanges = requests.into_iter().filter_map(|(number, entry)| Exchange::of(number, entry));
+        let mut exchanges: Vec<Exchange> = exchanges.chain(asked).collect();
         exchanges.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let mut sockets: Vec<Socket> = sockets.into_iter().filter_map(|(_, entry)| socket(entry)).collect();
         let (seen, binary) = (sockets.len(), sockets.iter().map(|socket| socket.binary).sum());
         sockets.sort_by_key(|socket| (socket.is_of_development(), usize::MAX - socket.frames.len()));
-        let mut sockets = sockets.into_iter();
-        let socket = sockets.next().filter(|socket| !socket.frames.is_empty());
-        let Some(socket) = socket else {
+        sockets.retain(|socket| !socket.frames.is_empty());
+        let is_app = |socket: &Socket| streams.is_empty() || !socket.is_of_development();
+        let (socket, stream) = if sockets.first().is_some_and(is_app) {
+            (sockets.remove(0), None)
+        } else if let Some(mut stream) = stream::take(&mut streams, &exchanges) {
+            exchanges.retain(|exchange| exchange.number != stream.asked.number);
+            (opened(&mut stream), Some(stream))
+        } else {
             return Err(match (seen, binary) {
-                (0, _) if has_streams => BadHar::OnlyStreams,
+                (0, _) if has_streams => BadHar::NoEvents,
                 (0, _) => BadHar::NoSocket,
                 (_, 0) => BadHar::NoMessages,
                 (_, binary) => BadHar::OnlyBinary(binary),
             });
         };
-        let url = shown(&socket.url);
-        // A page that is loaded again connects again.
-        let named = |other: Socket| match shown(&other.url) {
-            again if again == url => format!("{url}, connected another time"),
-            other => other,
-        };
-        let others = sockets.filter(|other| !other.frames.is_empty()).map(named).collect();
-        Ok(Recording { name: name.to_owned(), exchanges, socket, others, is_cut: false, unsendable })
+        let others = others(&socket, &sockets, &streams);
+        Ok(Recording { name: name.to_owned(), exchanges, socket, stream, others, is_cut: false, unsendable })
     }
+}
+
+/// The request for a stream in place of a WebSocket's, with the events of a subscription.
+fn opened(stream: &mut Stream) -> Socket {
+    let asked = &stream.asked;
+    let events = if stream.is_answer { Vec::new() } else { std::mem::take(&mut stream.events) };
+    let frames = events.into_iter().map(|event| Text {
+        at_s: if stream.is_timed { event.time } else { asked.at_s },
+        is_sent: false,
+        text: event.data,
+    });
+    Socket {
+        at_s: asked.at_s,
+        url: asked.url.clone(),
+        headers: asked.headers.clone(),
+        status: asked.status.into(),
+        frames: frames.collect(),
+        binary: 0,
+    }
+}
+
+/// The WebSockets and streams that are left out.
+fn others(socket: &Socket, sockets: &[Socket], streams: &[Stream]) -> Vec<String> {
+    let url = shown(&socket.url);
+    // A page that is loaded again connects again.
+    let named = |what: &str, other: &Url| match shown(other) {
+        again if again == url => format!("{what} {url}, connected another time"),
+        other => format!("{what} {other}"),
+    };
+    let sockets = sockets.iter().map(|other| named("the WebSocket", &other.url));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for stream in streams {
+        let what = if stream.is_answer { "streamed answers of" } else { "the event stream" };
+        *counts.entry(named(what, &stream.asked.url)).or_default() += 1;
+    }
+    let streams = counts.into_iter().map(|(name, count)| match count {
+        1 => name,
+        count => format!("{name} ({count})"),
+    });
+    sockets.chain(streams).collect()
+}
+
+/// Returns whether one of these words is of a development server.
+fn is_of_development<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
+    words.any(|words| DEVELOPMENT.iter().any(|word| words.contains(word)))
 }
 
 /// Returns whether a URL has Pusher's key of an app, which is public: `/app/KEY?protocol=7`.
@@ -206,17 +201,18 @@ impl Entry {
         count - headers.len()
     }
 
-    /// Returns whether the answer is a stream of events.
-    fn is_event_stream(&self) -> bool {
-        self.response.content.mime_type.starts_with("text/event-stream")
+    /// Returns whether the answer comes event by event. Refusals may have its type as well.
+    fn is_streamed(&self) -> bool {
+        let has_events = self.events.as_ref().is_some_and(|events| !events.is_empty());
+        let is_good = (200..300).contains(&self.response.status);
+        has_events || is_good && is_streamed(&self.response.content.mime_type)
     }
 }
 
 impl Socket {
     fn is_of_development(&self) -> bool {
         let offered = self.headers.iter().filter(|header| is_called(header, "sec-websocket-protocol"));
-        let mut words = offered.map(|header| header.value.as_str()).chain([self.url.path()]);
-        words.any(|words| DEVELOPMENT.iter().any(|word| words.contains(word)))
+        is_of_development(offered.map(|header| header.value.as_str()).chain([self.url.path()]))
     }
 
     /// The user and the password in its URL.
@@ -245,34 +241,6 @@ pub(crate) fn decoded(text: &str) -> String {
     field.map(|(name, _)| name.into_owned()).unwrap_or_default()
 }
 
-/// Returns whether a header has this name, which is lower-case.
-pub(crate) fn is_called(header: &Pair, name: &str) -> bool {
-    header.name.eq_ignore_ascii_case(name)
-}
-
-/// The value of the first header of this name.
-pub(crate) fn header<'a>(headers: &'a [Pair], name: &str) -> Option<&'a str> {
-    headers.iter().find(|header| is_called(header, name)).map(|header| header.value.as_str())
-}
-
-fn exchange(number: usize, entry: Entry) -> Option<Exchange> {
-    let Entry { started_date_time, request, response, .. } = entry;
-    let Request { method, url, headers, post_data } = request;
-    let (body, body_kind) = post_data.map(|data| (data.text, data.mime_type)).unwrap_or_default();
-    Some(Exchange {
-        number,
-        at_s: seconds(&started_date_time),
-        method,
-        url: Url::parse(&url).ok().filter(|url| url.has_host())?,
-        headers,
-        body,
-        body_kind,
-        status: u16::try_from(response.status).unwrap_or_default(),
-        answer_headers: response.headers,
-        answer: response.content.text,
-    })
-}
-
 fn socket(entry: Entry) -> Option<Socket> {
     let url = Url::parse(&entry.request.url).ok().filter(|url| url.has_host())?;
     let mut frames = Vec::new();
@@ -291,9 +259,4 @@ fn socket(entry: Entry) -> Option<Socket> {
     frames.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
     let at_s = seconds(&entry.started_date_time);
     Some(Socket { at_s, url, headers: entry.request.headers, status: entry.response.status, frames, binary })
-}
-
-/// Seconds since 1970; 0 for a time that is none.
-fn seconds(time: &str) -> f64 {
-    time.parse::<Timestamp>().map_or(0.0, |time| time.as_nanosecond() as f64 / 1e9)
 }

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::carried;
 use crate::credentials::is_random;
+use crate::exchange::Exchange;
 use crate::kind::{Kind, Message};
-use crate::recording::{Exchange, Recording};
-use crate::talk::MESSAGES_MAX;
+use crate::publish::Published;
+use crate::recording::Recording;
+use crate::stream::Stream;
+use crate::talk::{MESSAGES_MAX, Talk};
 use crate::writing::is_of_room;
 
 /// Kinds and rooms that are named: a line has no place for more.
@@ -25,13 +28,50 @@ pub struct Summary {
     pub rooms: Vec<String>,
     /// Kinds of the client's other messages, with their counts, the most frequent first.
     pub said: Vec<(String, usize)>,
-    /// Messages of the server.
+    /// Messages of the server; of streams, events.
     pub heard: usize,
+    /// Requests whose text came in events of a stream.
+    pub published: usize,
+    /// Streamed answers of one kind.
+    pub answers: usize,
+    /// True if it is a stream that was heard, and no WebSocket.
+    pub is_stream: bool,
 }
 
 impl Summary {
     /// Sums up a session.
     pub fn of(recording: &Recording) -> Summary {
+        match &recording.stream {
+            Some(stream) => Summary::of_stream(recording, stream),
+            None => Summary::of_socket(recording),
+        }
+    }
+
+    fn of_stream(recording: &Recording, stream: &Stream) -> Summary {
+        let carried = carried::read(recording);
+        let protocol = carried.name();
+        let mut rooms: Vec<String> = Vec::new();
+        for (key, room) in recording.socket.url.query_pairs() {
+            if is_of_room(&key) && is_shown(&room) && rooms.len() < NAMED_MAX {
+                rooms.push(room.into_owned());
+            }
+        }
+        let heard = carried.turns.len() + stream.events.len();
+        let talk = Talk::new(carried.turns);
+        let published = Published::find(recording, &talk).map_or(0, |published| published.count);
+        Summary {
+            protocol,
+            is_logged_in: recording.exchanges.iter().any(Exchange::has_password),
+            rooms,
+            said: Vec::new(),
+            heard,
+            published,
+            answers: if stream.is_answer { stream.count } else { 0 },
+            is_stream: true,
+        }
+    }
+
+    fn of_socket(recording: &Recording) -> Summary {
         let carried = carried::read(recording);
         let mut summary = Summary {
             protocol: carried.name(),

@@ -8,6 +8,7 @@ mod own;
 mod purposes;
 mod secrets;
 mod spoken;
+mod streams;
 mod summaries;
 
 use serde_json::{Value, json};
@@ -58,6 +59,8 @@ fn with_header(name: &str, value: &str) -> Value {
 }
 
 const NO_BODY: (&str, &str) = ("", "");
+/// A login as it is typed, behind its type.
+const FORM_OF_LOGIN: (&str, &str) = ("application/x-www-form-urlencoded", "user=ada&password=open-sesame");
 /// A message that comes back.
 const HELLO: [&str; 2] = [">{\"type\":\"say\",\"text\":\"hello\"}", "<{\"type\":\"say\",\"text\":\"hello\"}"];
 
@@ -103,9 +106,10 @@ fn broken_files_are_refused() {
     let odd = json!({ "log": { "entries": entries } }).to_string().into_bytes();
     assert!(matches!(Recording::read("a", odd), Err(BadHar::NoSocket)));
     let mut stream = none;
-    stream["log"]["entries"][0]["response"] = json!({ "content": { "mimeType": "text/event-stream" } });
+    stream["log"]["entries"][0]["response"] =
+        json!({ "status": 200, "content": { "mimeType": "text/event-stream" } });
     let stream = stream.to_string().into_bytes();
-    assert!(matches!(Recording::read("a", stream), Err(BadHar::OnlyStreams)));
+    assert!(matches!(Recording::read("a", stream), Err(BadHar::NoEvents)));
     let silent = recording("ws://a/", &[]).to_string().into_bytes();
     assert!(matches!(Recording::read("a", silent), Err(BadHar::NoMessages)));
     let mut binary = recording("ws://a/", &[">x", "<y"]);

@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use app::app_file::KEEPS_MAX;
 
 use crate::credentials::{is_random, is_token, is_typed_secret};
+use crate::exchange::{Exchange, is_called};
 use crate::file::Pair;
 use crate::json::{self, Leaf};
 use crate::naming::{column_of, free, identifier, is_of_person, is_same_name};
-use crate::recording::{Exchange, Recording, is_called};
+use crate::recording::Recording;
 use crate::toml_text::plain;
 use answers::{Answers, place};
 
@@ -42,7 +43,8 @@ const CONSTANT: [&str; 12] = [
     "type",
 ];
 /// Headers that requests of a page add themselves.
-const HEADERS: [&str; 5] = ["authorization", "x-csrf-token", "x-xsrf-token", "x-csrftoken", "x-api-key"];
+const HEADERS: [&str; 6] =
+    ["authorization", "x-csrf-token", "x-xsrf-token", "x-csrftoken", "x-api-key", "mcp-session-id"];
 /// Placeholders of throng's own.
 const RESERVED: [&str; 14] = [
     "id",

@@ -6,7 +6,7 @@ use std::io;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::file::{Direction, Entry, Pair};
+use crate::file::{Direction, Entry, Pair, StreamEvent};
 
 /// A note for whoever finds the file.
 const COMMENT: &str = "holds passwords, cookies and tokens in plain text: for your eyes only";
@@ -34,7 +34,7 @@ pub fn write(
 }
 
 fn exported(entry: Entry) -> Value {
-    let Entry { started_date_time, request, response, messages } = entry;
+    let Entry { started_date_time, request, response, messages, events } = entry;
     let query = Url::parse(&request.url).map(|url| url.query_pairs().into_owned().collect::<Vec<_>>());
     let query = query.unwrap_or_default().into_iter().map(|(name, value)| Pair { name, value });
     let body_bytes = request.post_data.as_ref().map_or(0, |data| data.text.len());
@@ -82,6 +82,13 @@ fn exported(entry: Entry) -> Value {
         };
         out["_webSocketMessages"] = messages.into_iter().map(message).collect();
     }
+    if let Some(events) = events {
+        let event = |event: StreamEvent| {
+            let StreamEvent { time, event_name, event_id, data } = event;
+            json!({ "time": time, "eventName": event_name, "eventId": event_id, "data": data })
+        };
+        out["_eventSourceMessages"] = events.into_iter().map(event).collect();
+    }
     out
 }
 
@@ -117,7 +124,7 @@ mod tests {
                     encoding: None,
                 },
             },
-            messages: None,
+            ..Entry::default()
         };
         let frame = |direction, data: &str| Frame { direction, time: 1.7e9, opcode: 1, data: data.into() };
         let socket = Entry {
@@ -129,7 +136,15 @@ mod tests {
             messages: Some(vec![frame(Direction::Send, "{\"a\":1}"), frame(Direction::Receive, "é")]),
             ..Entry::default()
         };
-        let entries = vec![request, socket];
+        let event = StreamEvent {
+            time: 1.7e9,
+            event_name: "said".into(),
+            event_id: "7".into(),
+            data: "{\"a\":1}\né".into(),
+        };
+        let mut stream = request.clone();
+        stream.events = Some(vec![event.clone(), StreamEvent { event_id: "".into(), ..event }]);
+        let entries = vec![request, socket, stream];
         let mut out = Vec::new();
         write(entries.clone().into_iter(), "0.1.0", &mut out).unwrap();
         let read: File = serde_json::from_slice(&out).unwrap();

@@ -52,7 +52,8 @@ const SERIES_MIN: usize = 3;
 /// of users, or amounts.
 const COUNT_MIN: usize = 2;
 
-/// The user's message, and an id with it.
+/// The id of a message, and the user's message with it.
+pub(crate) const ID: &str = "{id}";
 pub(crate) const ID_AND_PADDING: &str = "{id} {padding}";
 
 /// Writes the messages of one conversation.
@@ -99,7 +100,7 @@ impl Writing<'_, '_> {
                 let placeholder = match (said, &padding) {
                     (Some(said), _) if said.number.as_ref() == Some(&leaf.pointer) => Some(SEQ.to_owned()),
                     (Some(said), Some(padding)) if said.pointer.as_ref() == Some(&leaf.pointer) => {
-                        Some(if padding.is_empty() { ID_AND_PADDING } else { "{id}" }.to_owned())
+                        Some(if padding.is_empty() { ID_AND_PADDING } else { ID }.to_owned())
                     }
                     (_, Some(padding)) if padding.contains(&leaf.pointer) => Some("{padding}".to_owned()),
                     _ => self.leaf(message, leaf, at, end, said.is_some()),
@@ -317,17 +318,16 @@ impl Writing<'_, '_> {
         if !is_of_room(key) {
             return None;
         }
-        let base = value.trim_end_matches(|c: char| c.is_ascii_digit());
-        if base.len() < value.len() && base.len() < 32 && value.len() - base.len() < 7 {
-            self.notes.insert(format!(
+        let numbered = numbered_room(key, value);
+        self.notes.insert(match numbered {
+            Some(_) => format!(
                 "{{room}} stands for the number in the {key}: --room-size 10 lets ten clients share one"
-            ));
-            return Some(format!("{base}{{room}}"));
-        }
-        self.notes.insert(format!(
-            "all clients share the recorded {key}: write {{room}} into it for several, and run with --room-size"
-        ));
-        None
+            ),
+            None => format!(
+                "all clients share the recorded {key}: write {{room}} into it for several, and run with --room-size"
+            ),
+        });
+        numbered
     }
 
     /// Returns whether another user said something else here.
@@ -384,6 +384,13 @@ pub(crate) fn with_rooms(path: &str) -> String {
         }
     }
     parts.join("/")
+}
+
+/// The name of a room under this key, with its number as a placeholder.
+pub(crate) fn numbered_room(key: &str, value: &str) -> Option<String> {
+    let base = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = base.len() < value.len() && base.len() < 32 && value.len() - base.len() < 7;
+    (is_of_room(key) && is_numbered).then(|| format!("{}{{room}}", plain(base)))
 }
 
 /// Returns whether what stands under a key names a room.

@@ -32,7 +32,7 @@ fn large(frame: &str, entry: &str, bytes: usize) -> Vec<u8> {
 
 /// The file that a process measures.
 const RECORDING: &str = "THRONG_TEST_RECORDING";
-const SHAPES: [&str; 8] = [
+const SHAPES: [&str; 9] = [
     "bodies",
     "frames",
     "JSON frames",
@@ -40,6 +40,7 @@ const SHAPES: [&str; 8] = [
     "headers",
     "tiny sockets",
     "tiny requests",
+    "tiny events",
     "tiny frames",
 ];
 
@@ -73,6 +74,15 @@ fn shaped(name: &str, bytes: usize) -> Vec<u8> {
         ),
         "tiny requests" => {
             large("", r#"{"request":{"url":"http://a","headers":[{"name":"a"},{"name":"b"}]}}"#)
+        }
+        "tiny events" => {
+            let content = format!(r#""mimeType":"text/event-stream","text":"{}""#, r"data:\n\n".repeat(500));
+            large(
+                "",
+                &format!(
+                    r#"{{"request":{{"url":"http://a/"}},"response":{{"status":200,"content":{{{content}}}}}}}"#
+                ),
+            )
         }
         _ => large(r#"{"type":"send","opcode":1,"time":2}"#, ""),
     }

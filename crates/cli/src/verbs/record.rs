@@ -35,7 +35,7 @@ const SUMMARY_REST: u32 = 50;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The reason for a session without a file.
 const NO_SOCKET: &str =
-    "no WebSocket passed through the proxy; one of another host would not: record that host";
+    "no WebSocket and no stream passed through the proxy; one of another host would not: record that host";
 /// Columns of a terminal, so that the line can be drawn again.
 const LINE_COLUMNS_MAX: usize = 79;
 
@@ -269,6 +269,7 @@ fn no_draft(har: &Path, error: BadHar) -> Failure {
     let why = match error {
         BadHar::NoSocket => NO_SOCKET.to_owned(),
         BadHar::NoMessages => "its WebSocket has no messages: use the app for longer".to_owned(),
+        BadHar::NoEvents => "its streams have no events: use the app for longer".to_owned(),
         error => error.to_string(),
     };
     Failure::could_not("draft", format!("make an app's file of {}", har.display()), why)
@@ -382,14 +383,20 @@ fn summary(session: &Session) -> String {
     let outline = session.outline();
     let mut parts = vec![counted(outline.len() as u64, "request")];
     if let Ok(recording) = Recording::of("", outline) {
-        let Summary { protocol, is_logged_in, rooms, said, heard } = Summary::of(&recording);
+        let summary = Summary::of(&recording);
+        let Summary { protocol, is_logged_in, rooms, said, heard, published, answers, is_stream } = summary;
         parts.push(protocol.to_owned());
         parts.extend(is_logged_in.then(|| "logged in".to_owned()));
         parts.extend((!rooms.is_empty()).then(|| format!("joined {}", rooms.join(", "))));
         let said = said.iter().map(|(name, count)| format!("{count} {name}"));
         let said = said.collect::<Vec<_>>().join(", ");
         parts.extend((!said.is_empty()).then(|| format!("said {said}")));
-        parts.push(format!("heard {heard}"));
+        parts.extend((answers > 0).then(|| counted(answers as u64, "answer")));
+        parts.push(match is_stream {
+            true => counted(heard as u64, "event"),
+            false => format!("heard {heard}"),
+        });
+        parts.extend((published > 0).then(|| format!("published {}", counted(published as u64, "time"))));
     }
     let line = parts.join(if locale::is_ascii() { " - " } else { " · " });
     printable(&secrets::scrub(&line))

@@ -2,6 +2,7 @@
 //! for its own signs.
 
 mod cable;
+mod events;
 mod graphql;
 mod graphql_legacy;
 mod phoenix;
@@ -18,6 +19,7 @@ use crate::recording::Recording;
 /// Recognises the protocol and takes the app's messages out of it.
 pub(crate) fn read(recording: &Recording) -> Carried {
     let readers = [
+        events::read,
         socketio::read,
         cable::read,
         phoenix::read,

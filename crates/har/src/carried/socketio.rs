@@ -1,8 +1,9 @@
 //! Socket.IO over Engine.IO: packets of the WebSocket, and of the requests before it, with which its clients begin.
 
 use super::turn::{Carried, Flag, Turn, most};
+use crate::exchange::Exchange;
 use crate::json::items;
-use crate::recording::{Exchange, Recording, Text};
+use crate::recording::{Recording, Text};
 
 /// The paths of its servers end so.
 const PATHS: [&str; 2] = ["/socket.io", "/engine.io"];

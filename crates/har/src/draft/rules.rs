@@ -128,6 +128,8 @@ impl Session<'_> {
                 _ => None,
             })
             .sum();
+        let published = self.published.iter().filter(|published| published.copy == kind);
+        let sent = sent + published.map(|published| published.count).sum::<usize>();
         self.talk.of(false, kind).count() > sent
     }
 }

@@ -11,6 +11,13 @@ pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
 /// A character that was cut in two is replaced by one of this length, or is left out.
 const CHARACTER_BYTES_MAX: usize = 4;
 
+/// Reads what may be null.
+pub(super) fn or_empty<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 /// Returns whether a text may have been cut.
 pub(super) fn is_cut(text: &str) -> bool {
     text.len() + CHARACTER_BYTES_MAX > TEXT_BYTES_MAX

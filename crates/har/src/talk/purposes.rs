@@ -446,7 +446,7 @@ fn is_object(text: &str) -> bool {
 }
 
 /// The preference among texts, by their keys.
-fn rank_of(pointer: &str) -> usize {
+pub(crate) fn rank_of(pointer: &str) -> usize {
     let key = pointer.rsplit('/').next().unwrap_or_default().to_lowercase();
     TEXTS.iter().position(|text| key == *text).unwrap_or(TEXTS.len())
 }
@@ -468,7 +468,7 @@ fn is_heard(message: &Message) -> bool {
 }
 
 /// Returns whether a message has this value, or one with it inside.
-fn carries(message: &Message, value: &str) -> bool {
+pub(crate) fn carries(message: &Message, value: &str) -> bool {
     let has = |found: &str| found == value || value.len() >= WITHIN_BYTES_MIN && found.contains(value);
     match message.leaves.is_empty() {
         true => has(message.turn.body.trim_matches('"')),

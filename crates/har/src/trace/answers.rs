@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
+use crate::exchange::{Exchange, is_called};
 use crate::file::Pair;
 use crate::json::{self, Leaf};
-use crate::recording::{Exchange, is_called};
 use crate::toml_text::escaped;
 
 /// Letters of a page before a value, by which it is found again.
