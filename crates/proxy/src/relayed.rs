@@ -16,7 +16,7 @@ use crate::trouble::Trouble;
 /// Compressed bytes that are decoded at once: they may become a thousand times as many.
 const CODED_BYTES_MAX: usize = 4 << 10;
 /// Media types whose values may be said later.
-const KEPT: [&str; 4] = ["html", "json", "text/plain", "x-www-form-urlencoded"];
+const KEPT: [&str; 5] = ["html", "json", "text/plain", "x-www-form-urlencoded", "event-stream"];
 /// Media types in which links stand.
 const LINKED: [&str; 7] = ["html", "json", "javascript", "css", "xml", "text/plain", "event-stream"];
 

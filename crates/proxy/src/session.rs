@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codec::ws::MessageType;
 use codec::ws::frame::Opcode;
-use har::{Content, Direction, Entry, Frame, PostData};
+use har::{Content, Direction, Entry, Frame, PostData, events_in, is_streamed};
 use jiff::Timestamp;
 
 use crate::links::is_host_over;
@@ -16,7 +16,7 @@ use crate::trouble::Trouble;
 const SESSION_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one body. Values that are said later stand at the top of a page.
 const BODY_BYTES_MAX: usize = 2 << 20;
-/// Messages of all WebSockets. A file is made of the first 4,000 of one.
+/// Messages of all WebSockets, and portions of streams. A file is made of the first 4,000 of one.
 const MESSAGES_MAX: usize = 50_000;
 /// Requests and WebSockets.
 const ENTRIES_MAX: usize = 10_000;
@@ -45,8 +45,17 @@ struct Exchange {
     names: Arc<[(String, String)]>,
     body: Vec<u8>,
     answer: Vec<u8>,
+    /// Bytes of a stream's answer that had come, and when: the events of a portion have its time.
+    portions: Vec<Portion>,
     /// True once the answer's body has made room for others.
     is_let_go: bool,
+}
+
+/// Bytes that had come by a time, in seconds since 1970.
+#[derive(Clone, Copy)]
+struct Portion {
+    end: usize,
+    at_s: f64,
 }
 
 /// The place of a request in the recording; `None` if there was no room for it.
@@ -73,8 +82,8 @@ impl Session {
             state.note(Trouble::LeftOut);
             return None;
         }
-        let (body, answer) = (Vec::new(), Vec::new());
-        state.exchanges.push(Exchange { entry, names, body, answer, is_let_go: false });
+        let (body, answer, portions) = (Vec::new(), Vec::new(), Vec::new());
+        state.exchanges.push(Exchange { entry, names, body, answer, portions, is_let_go: false });
         Some(state.exchanges.len() - 1)
     }
 
@@ -108,7 +117,10 @@ impl Session {
             return;
         }
         state.exchanges[place].part(side).extend_from_slice(bytes);
-        if side == Side::Answer && kept == 0 {
+        if side == Side::Answer && state.exchanges[place].is_streamed() {
+            // A file is made of its events: it makes no room for pages.
+            state.note_portion(place);
+        } else if side == Side::Answer && kept == 0 {
             state.bodies.push_back(place);
         }
     }
@@ -126,8 +138,7 @@ impl Session {
             return state.note(Trouble::LeftOut);
         }
         state.messages += 1;
-        let time = Timestamp::now().as_nanosecond() as f64 / 1e9;
-        let frame = Frame { direction, time, opcode: Opcode::from(message_type) as i64, data };
+        let frame = Frame { direction, time: now_s(), opcode: Opcode::from(message_type) as i64, data };
         state.exchanges[place].entry.messages.get_or_insert_default().push(frame);
     }
 
@@ -151,14 +162,15 @@ impl Session {
         self.lock().troubles.clone()
     }
 
-    /// A copy without answers' bodies: what a summary is made of.
+    /// A copy without answers' bodies but streams: what a summary is made of.
     pub fn outline(&self) -> Vec<Entry> {
         let state = self.lock();
         let of = |exchange: &Exchange| Exchange {
             entry: exchange.entry.clone(),
             names: Arc::clone(&exchange.names),
             body: exchange.body.clone(),
-            answer: Vec::new(),
+            answer: if exchange.is_streamed() { exchange.answer.clone() } else { Vec::new() },
+            portions: exchange.portions.clone(),
             is_let_go: exchange.is_let_go,
         };
         state.exchanges.iter().map(|exchange| of(exchange).into_entry()).collect()
@@ -176,6 +188,15 @@ impl State {
         if self.troubles.len() < TROUBLES_MAX || self.troubles.contains_key(&trouble) {
             *self.troubles.entry(trouble).or_default() += 1;
             self.changes += 1;
+        }
+    }
+
+    /// Notes that a portion of a stream has come.
+    fn note_portion(&mut self, place: usize) {
+        let Exchange { answer, portions, .. } = &mut self.exchanges[place];
+        if self.messages < MESSAGES_MAX {
+            self.messages += 1;
+            portions.push(Portion { end: answer.len(), at_s: now_s() });
         }
     }
 
@@ -210,29 +231,47 @@ impl Exchange {
         }
     }
 
+    /// Returns whether the answer comes event by event.
+    fn is_streamed(&self) -> bool {
+        is_streamed(&media_type(&self.entry.response.headers))
+    }
+
     fn into_entry(self) -> Entry {
-        let Exchange { mut entry, names, body, answer, .. } = self;
+        let Exchange { mut entry, names, body, answer, portions, .. } = self;
         let own = |text: String| names.iter().fold(text, |text, (from, to)| renamed(text, from, to));
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let kind = |headers: &[har::Pair]| {
-            let found = headers.iter().find(|header| header.name == "content-type");
-            found.map(|header| header.value.clone()).unwrap_or_default()
-        };
         if !body.is_empty() {
-            let mime_type = kind(&entry.request.headers);
+            let mime_type = media_type(&entry.request.headers);
             entry.request.post_data = Some(PostData { mime_type, text: own(text(body)) });
         }
         entry.request.url = own(entry.request.url);
         for frame in entry.messages.iter_mut().flatten().filter(|frame| frame.direction == Direction::Send) {
             frame.data = own(std::mem::take(&mut frame.data).into()).into();
         }
-        entry.response.content = Content {
-            mime_type: kind(&entry.response.headers),
-            text: (!answer.is_empty()).then(|| text(answer)),
-            encoding: None,
-        };
+        let mime_type = media_type(&entry.response.headers);
+        if mime_type.starts_with(codec::event_stream::MEDIA_TYPE) && !answer.is_empty() {
+            // Behind the last portion that found room, times are its own.
+            let last = portions.last().map_or(0.0, |portion| portion.at_s);
+            let time_of = |bytes: usize| {
+                let at = portions.partition_point(|portion| portion.end < bytes);
+                portions.get(at).map_or(last, |portion| portion.at_s)
+            };
+            entry.events = Some(events_in(&answer, MESSAGES_MAX, time_of));
+        }
+        entry.response.content =
+            Content { mime_type, text: (!answer.is_empty()).then(|| text(answer)), encoding: None };
         entry
     }
+}
+
+fn now_s() -> f64 {
+    Timestamp::now().as_nanosecond() as f64 / 1e9
+}
+
+/// The media type that a head names.
+fn media_type(headers: &[har::Pair]) -> String {
+    let found = headers.iter().find(|header| header.name == "content-type");
+    found.map(|header| header.value.clone()).unwrap_or_default()
 }
 
 /// The text with an origin replaced wherever its host and port end there.
@@ -325,6 +364,28 @@ mod tests {
         }
         session.hear(place, Direction::Receive, MessageType::Text, b"text");
         assert!(session.troubles().is_empty(), "{:?}", session.troubles());
+    }
+
+    #[test]
+    fn events_have_the_times_of_their_portions() {
+        let session = Session::default();
+        let place = session.begin_plain(entry("GET"));
+        let kind = Pair { name: "content-type".to_owned(), value: "text/event-stream".to_owned() };
+        session.change(place, |entry| entry.response.headers.push(kind));
+        session.keep(place, Side::Answer, b": hello\n\nid: 1\ndata: a\n\ndata: b\nda");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        session.keep(place, Side::Answer, b"ta: c\n\nevent: x\ndata: d\n\ndata: half");
+        for _ in 0..2 * SESSION_BYTES_MAX / BODY_BYTES_MAX {
+            let page = session.begin_plain(entry("GET"));
+            session.keep(page, Side::Answer, &vec![b'x'; BODY_BYTES_MAX]);
+        }
+        let outlined = session.outline().remove(0).events.unwrap();
+        let events = session.take().remove(0).events.unwrap();
+        assert_eq!(outlined, events);
+        let told = events.iter().map(|event| (&*event.event_name, &*event.event_id, &*event.data));
+        assert_eq!(told.collect::<Vec<_>>(), [("", "1", "a"), ("", "1", "b\nc"), ("x", "1", "d")]);
+        let times: Vec<f64> = events.iter().map(|event| event.time).collect();
+        assert!(times[0] + 0.004 < times[1] && times[1] == times[2], "{times:?}");
     }
 
     #[test]
