@@ -1,5 +1,5 @@
 //! `throng record URL`: what it refuses, and what is left of a session that makes no file. Sessions that do
-//! are in `recorded_apps`.
+//! are in `recorded_apps` and `streamed_apis`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use crate::support::{REACTS_WITHIN, wait_until};
 const WITHIN: Duration = Duration::from_secs(30);
 
 /// Records in a folder, has `use_it` use the address, and interrupts.
-fn record(folder: &TempDir, words: &[&str], use_it: impl FnOnce(&str)) -> Outcome {
+pub(crate) fn record(folder: &TempDir, words: &[&str], use_it: impl FnOnce(&str)) -> Outcome {
     let process = Process::start(throng(["record"]).args(words).current_dir(folder));
     let address = || {
         let said = process.said();

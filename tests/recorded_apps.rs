@@ -57,7 +57,7 @@ impl Recorded {
         let (recorded, outcome) = Recorded::by_proxy_with(case, &[])?;
         // The server is still there: the file can be tried at once.
         let next = |clients: u64| {
-            let run = format!("throng run app.toml ws://{}", recorded.address);
+            let run = format!("throng run app.toml {}", recorded.url());
             let mut lines = outcome.stdout.lines().map(str::trim_start);
             lines.any(|line| line.starts_with(&run) && line.ends_with(&format!(" --clients {clients}")))
         };
@@ -87,9 +87,10 @@ impl Recorded {
         }
         recorded.assert_no_secrets(&outcome);
         // Each session was summed up while it was recorded.
+        let heard = if case.scheme == "ws" { "heard" } else { " events" };
         for user in ["user 1: ", "user 2: "] {
             let shows = |line: &str| {
-                line.starts_with(user) && ["heard", case.protocol].iter().all(|word| line.contains(word))
+                line.starts_with(user) && [heard, case.protocol].iter().all(|word| line.contains(word))
             };
             assert!(outcome.stderr.lines().any(shows), "{user}{outcome}");
         }
@@ -124,6 +125,10 @@ impl Recorded {
         let status = process.wait(WITHIN);
         assert!(status.is_some_and(|status| status.success()), "{:?}", process.into_output());
         Some(())
+    }
+
+    fn url(&self) -> String {
+        format!("{}://{}", self.case.scheme, self.address)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -173,7 +178,7 @@ impl Recorded {
 
     /// Runs the file as it is, and asserts that nothing of what was typed is kept of it.
     fn run(&self, clients: u64, flags: &[&str]) -> Outcome {
-        let mut command = throng(["run", "app.toml", &format!("ws://{}", self.address), "--format", "json"]);
+        let mut command = throng(["run", "app.toml", &self.url(), "--format", "json"]);
         command.args(["--quiet", "--connect-timeout", "60s", "--no-preflight"]).args(LOAD);
         command.args(["--clients", &clients.to_string()]).args(flags);
         let store = self.path("store");
@@ -297,8 +302,7 @@ fn assert_trial_says_what_matched(recorded: &Recorded) {
         fs::write(recorded.path("changed.har"), change(&har)).unwrap();
         let _ = fs::remove_file(recorded.path("app.toml"));
         let mut command = throng(["init", "--from", "changed.har", "--check"]);
-        let url = format!("ws://{}", recorded.address);
-        let outcome = run(command.arg(url).current_dir(&recorded.folder), WITHIN);
+        let outcome = run(command.arg(recorded.url()).current_dir(&recorded.folder), WITHIN);
         assert_eq!(outcome.code, Some(code), "{outcome}");
     };
     check(&|har| har.to_owned(), 0);
@@ -316,11 +320,24 @@ fn assert_recorded(case: &'static Case) -> Option<String> {
 #[test]
 fn game_through_the_proxy_and_its_trial() {
     let Some((recorded, outcome)) = Recorded::by_proxy_with(&table::GAME, &["--check"]) else { return };
-    let run = format!("throng run app.toml ws://{}", recorded.address);
+    let run = format!("throng run app.toml {}", recorded.url());
     for part in ["delivered", "app.toml is ready", run.as_str()] {
         assert!(outcome.stdout.contains(part), "no {part:?}: {outcome}");
     }
     recorded.assert_proven(&recorded.prove_own(CLIENTS));
+}
+
+/// The file is tried, too, before its run.
+#[test]
+fn events_through_the_proxy() {
+    let Some((recorded, outcome)) = Recorded::by_proxy_with(&table::EVENTS, &["--check"]) else { return };
+    for part in ["logged in", "delivered", "app.toml is ready"] {
+        assert!(outcome.stdout.contains(part), "no {part:?}: {outcome}");
+    }
+    assert!(outcome.stderr.contains("published 3 times"), "{outcome}");
+    recorded.assert_proven(&recorded.prove_own(CLIENTS));
+    let file: toml::Table = recorded.file().parse().unwrap();
+    assert!(file.contains_key("publish") && file["push"].get("clock").is_some(), "{file}");
 }
 
 #[test]

@@ -1,9 +1,12 @@
-//! `throng stream --api` against a mock of each API on Node's http, which asks what the APIs ask of requests.
+//! `throng stream --api`, and files of recorded questions, against a mock of each API on Node's http, which asks what
+//! the APIs ask of requests.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
+use crate::record::record;
 use crate::streams::{counts, journal, stream};
 use crate::support::process::Process;
 use crate::support::requests::RUN_MAX;
@@ -46,6 +49,42 @@ fn answers_of_each_api_are_counted() {
         assert_eq!(failing.code, Some(3), "{api}: {failing}");
         assert_eq!(errors_of(&results, "http_error_event"), ANSWERS, "{api}: {failing}");
         assert_eq!(counts(&results, ["tokens", "unmarked"]), [ANSWERS * (tokens - 1), ANSWERS], "{api}");
+    }
+}
+
+/// Asks once, as the clients of these APIs do.
+fn ask(proxy: &str, path: &str) {
+    let body =
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"what is tea"}],"stream":true}"#;
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {proxy}\r\nConnection: close\r\nanthropic-version: 2023-06-01"
+    );
+    let length = body.len();
+    let mut stream = TcpStream::connect(proxy).unwrap();
+    stream.set_read_timeout(Some(RUN_MAX)).unwrap();
+    write!(stream, "{head}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn recorded_questions_are_asked_again() {
+    let Some((_node, address)) = node() else { return };
+    let url = format!("http://{address}");
+    for (api, path, [events, tokens]) in APIS {
+        let folder = tempfile::tempdir().unwrap();
+        let recorded = record(&folder, &[&url, "--check"], |proxy| ask(proxy, path));
+        assert_eq!(recorded.code, Some(0), "{api}: {recorded}");
+        assert!(recorded.stderr.contains("1 answer"), "{api}: {recorded}");
+        assert_eq!(fs::read_to_string(folder.path().join("users.csv")).unwrap(), "prompt\nwhat is tea\n");
+        let mut command =
+            throng(["run", "app.toml", &url, "--format", "json", "--no-store", "--no-preflight"]);
+        let outcome = run(command.args(["-n", &ANSWERS.to_string()]).current_dir(&folder), RUN_MAX);
+        outcome.assert_held();
+        let found = counts(&outcome.json(), ["received", "events", "tokens", "unmarked"]);
+        assert_eq!(found, [ANSWERS, ANSWERS * events, ANSWERS * tokens, 0], "{api}: {outcome}");
     }
 }
 

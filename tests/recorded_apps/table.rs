@@ -42,6 +42,8 @@ pub(super) struct Case {
     pub(super) copied: Option<&'static str>,
     /// The protocol that `throng record` shows.
     pub(super) protocol: &'static str,
+    /// The scheme of the server's URL.
+    pub(super) scheme: &'static str,
 }
 
 /// A variable for the browser's script, and the parts of its value that nobody else may see.
@@ -65,6 +67,7 @@ pub(super) const GAME: Case = Case {
     counted: Some("said"),
     copied: Some("sent"),
     protocol: "plain",
+    scheme: "ws",
 };
 
 pub(super) const SOCKETIO: Case = Case {
@@ -78,6 +81,7 @@ pub(super) const SOCKETIO: Case = Case {
     counted: Some("lines"),
     copied: None,
     protocol: "socketio",
+    scheme: "ws",
 };
 
 pub(super) const LOGIN: Case = Case {
@@ -91,6 +95,7 @@ pub(super) const LOGIN: Case = Case {
     counted: Some("lines"),
     copied: None,
     protocol: "plain",
+    scheme: "ws",
 };
 
 const RAILS: Case = Case {
@@ -104,6 +109,7 @@ const RAILS: Case = Case {
     counted: None,
     copied: None,
     protocol: "actioncable",
+    scheme: "ws",
 };
 
 const TURBO: Case = Case { app: "rails-chat, its page with Turbo", scenario: "turbo", ..RAILS };
@@ -119,6 +125,7 @@ const PHOENIX: Case = Case {
     counted: Some("lines"),
     copied: None,
     protocol: "phoenix",
+    scheme: "ws",
 };
 
 const LIVEVIEW: Case = Case {
@@ -153,6 +160,7 @@ const FASTAPI: Case = Case {
     counted: None,
     copied: None,
     protocol: "plain",
+    scheme: "ws",
 };
 
 const TUTORIAL: Case = Case {
@@ -196,9 +204,23 @@ pub(super) const NAMESPACES: Case = Case {
     ..GAME
 };
 
-/// The twelve of the page, in its order.
-pub(super) static CASES: [&Case; 12] = [
+/// A page with an `EventSource`, whose lines are posted.
+pub(super) const EVENTS: Case = Case {
+    app: "an event stream, lines by POST",
+    start: |address, _| on_node("apps", "events", address),
+    scenario: "events",
+    settings: || users("login"),
+    flags: &ROOM,
+    receivers: |_| 10,
+    protocol: "event stream",
+    scheme: "http",
+    ..GAME
+};
+
+/// The apps of the page, in its order.
+pub(super) static CASES: [&Case; 13] = [
     &RAILS, &TURBO, &PHOENIX, &LIVEVIEW, &SOCKETIO, &DJANGO, &FASTAPI, &LOGIN, &TUTORIAL, &YOGA, &HUB, &GAME,
+    &EVENTS,
 ];
 
 fn example(name: &str) -> PathBuf {

@@ -50,6 +50,11 @@ export async function record(page) {
     const entry = entries.get(requestId)
     entry.frames.push({ type, time: wallTime(entry, timestamp), opcode, data: payloadData })
   }
+  on('eventSourceMessageReceived', ({ requestId, timestamp, eventName, eventId, data }) => {
+    const entry = entries.get(requestId)
+    entry.events ??= []
+    entry.events.push({ time: wallTime(entry, timestamp), eventName, eventId, data })
+  })
   on('webSocketFrameSent', frame('send'))
   on('webSocketFrameReceived', frame('receive'))
   await session.send('Network.enable', { maxTotalBufferSize: 64e6, maxResourceBufferSize: 32e6 })
@@ -68,7 +73,7 @@ export async function record(page) {
 }
 
 function exported(entry) {
-  const { request, response = {}, wallTime, frames, body, base64Encoded } = entry
+  const { request, response = {}, wallTime, frames, events, body, base64Encoded } = entry
   const { pathname: _, searchParams } = new URL(request.url)
   const posted = request.postData === undefined ? {} : {
     postData: { mimeType: request.headers['Content-Type'] ?? '', text: request.postData },
@@ -81,6 +86,7 @@ function exported(entry) {
     _priority: request.initialPriority ?? 'High',
     _resourceType: entry.type.toLowerCase(),
     ...(frames === undefined ? {} : { _webSocketMessages: frames }),
+    ...(events === undefined ? {} : { _eventSourceMessages: events }),
     cache: {},
     connection: '80',
     request: {

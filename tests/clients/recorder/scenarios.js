@@ -106,6 +106,13 @@ export const scenarios = {
       await talk(users.slice(0, 1), LINES.map((_, number) => `is it ${number}?`))
     },
   },
+  events: {
+    async use(users, origin) {
+      await login(users, `${origin}/login`)
+      for (const { page } of users) await page.waitForSelector('#say:enabled')
+      await talk(users, LINES)
+    },
+  },
   django: {
     async use(users, origin) {
       await login(users, `${origin}/accounts/login/?next=/chat/room-1/`, ['[name=username]', '[name=password]'])

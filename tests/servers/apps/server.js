@@ -3,6 +3,7 @@
 import http from 'node:http'
 import process from 'node:process'
 import { page } from '../page.mjs'
+import { events } from './events.js'
 import { graphql } from './graphql.js'
 import { liveview } from './liveview.js'
 import { stomp } from './stomp.js'
@@ -16,6 +17,7 @@ const server = http.createServer((request, reply) => {
 })
 
 const modes = {
+  events,
   game,
   graphql,
   liveview,
