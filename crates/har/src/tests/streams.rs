@@ -47,7 +47,7 @@ fn tick(n: usize) -> Value {
 fn chat(stream: Value) -> Value {
     let mut har =
         with_request(har(vec![stream]), 39, ("POST", "http://a/login"), FORM_OF_LOGIN, &Value::Null);
-    for (second, text) in [(41, "good morning"), (43, "good evening")] {
+    for (second, text) in [(42, "good morning"), (44, "good evening")] {
         let body = json!({ "user": "ada", "room": "room-7", "text": text }).to_string();
         har = with_request(har, second, ("POST", "http://a/lines/room-7"), (JSON, &body), &Value::Null);
         let entries = har["log"]["entries"].as_array_mut().unwrap();
