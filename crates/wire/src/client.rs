@@ -115,6 +115,16 @@ impl Client {
         }
     }
 
+    /// A stream of HTTP/2 stands for the transport: writes the request, as if for HTTP/1.1. What comes back is
+    /// input of stream 0.
+    pub fn handle_stream_open(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
+        match self.state {
+            // It has asked before, and was told to ask elsewhere.
+            State::Requesting(_) => self.handle_open(cfg, now_ns, 0, io),
+            _ => self.begin(cfg, now_ns, io),
+        }
+    }
+
     /// Stream 0 is connected, and the client has logged in if it has to: the first question, if there is one
     /// to ask.
     fn ask(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
@@ -514,11 +524,7 @@ struct TunnelledClient<'a> {
 
 impl TunnelUser for TunnelledClient<'_> {
     fn begin(&mut self, io: &mut Inside<'_>) {
-        match self.client.state {
-            // It has asked before, and was told to ask elsewhere.
-            State::Requesting(_) => self.client.handle_open(self.cfg, self.now_ns, 0, io),
-            _ => self.client.begin(self.cfg, self.now_ns, io),
-        }
+        self.client.handle_stream_open(self.cfg, self.now_ns, io);
     }
 
     fn handle_input(&mut self, bytes: &[u8], io: &mut Inside<'_>) -> Result<(), Failure> {

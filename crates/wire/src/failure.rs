@@ -66,6 +66,13 @@ pub enum Failure {
     NoTunnel,
     /// The server allows no streams over HTTP/2 (RFC 9113 §5.1.2), so that nothing may be sent.
     NoStreams,
+    /// The server allows fewer streams on a connection than there are clients to share it (RFC 9113 §5.1.2).
+    StreamLimit {
+        /// Most streams that it allows.
+        allowed: u32,
+        /// Clients that are to share a connection.
+        clients: u32,
+    },
     /// The server's windows leave no room for what is to be sent over HTTP/2 (RFC 9113 §5.2).
     NoWindow,
     /// An event stream that breaks off, breaks a limit or is none.
@@ -127,6 +134,7 @@ impl Failure {
             Failure::NoUpgrade => "no_upgrade",
             Failure::NoTunnel => "no_http2_websocket",
             Failure::NoStreams => "http2_no_streams",
+            Failure::StreamLimit { .. } => "http2_stream_limit",
             Failure::NoWindow => "http2_no_window",
             Failure::EventStream(reason) => reason.name(),
             Failure::BadMessage => "bad_message",
@@ -184,6 +192,11 @@ impl fmt::Display for Failure {
             Failure::NoTunnel => f.write_str("the server has no WebSockets over HTTP/2"),
             Failure::NoStreams => f.write_str(
                 "the server allows no streams (SETTINGS_MAX_CONCURRENT_STREAMS is 0): nothing was sent",
+            ),
+            Failure::StreamLimit { allowed, clients } => write!(
+                f,
+                "the server allows {allowed} streams on a connection (SETTINGS_MAX_CONCURRENT_STREAMS), and \
+                 {clients} clients are to share one: --streams {allowed}"
             ),
             Failure::NoWindow => {
                 f.write_str("the server's HTTP/2 windows are full: nothing of what waits for room was sent")

@@ -19,6 +19,7 @@ mod http2_recorded;
 mod http2_streamed;
 mod joined;
 mod login;
+mod multiplexer;
 mod people;
 mod phoenix_client;
 mod phoenix_server;
