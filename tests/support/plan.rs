@@ -28,7 +28,8 @@ pub fn plan() -> Plan {
         of_dialect: wire::DialectOptions::default(),
         people: Arc::default(),
     };
-    let connecting = Connecting { timeout_ns: 1, rate_per_s: None, parallel: 1, local_addrs: Vec::new() };
+    let connecting =
+        Connecting { timeout_ns: 1, rate_per_s: None, parallel: 1, local_addrs: Vec::new(), streams: 1 };
     Plan {
         endpoints: vec![Endpoint::Unix("/nowhere".into())],
         tls: None,

@@ -217,8 +217,13 @@ mod tests {
         assert_eq!(deadline(Load::Hold { duration_ns: 5 * S }), (12, 15));
         assert_eq!(deadline(closed(Until::Elapsed { duration_ns: 5 * S })), (12, 15));
         assert_eq!(deadline(closed(Until::Samples(9))), (7, 105));
-        let connecting =
-            Connecting { timeout_ns: 2 * S, rate_per_s: Some(0.5), parallel: 1, local_addrs: Vec::new() };
+        let connecting = Connecting {
+            timeout_ns: 2 * S,
+            rate_per_s: Some(0.5),
+            parallel: 1,
+            local_addrs: Vec::new(),
+            streams: 1,
+        };
         assert_eq!(PhaseDeadline::growing(&connecting, 3).idle_ns_max / S, 15 + 6 + 12);
     }
 }

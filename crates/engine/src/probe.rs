@@ -103,6 +103,8 @@ impl<'a> Probe<'a> {
         let alone = Segment { worker: 0, workers: 1 };
         let mut shared = Shared::new(plan, alone)?;
         shared.said = Some(Vec::new());
+        // It is alone on its connection.
+        shared.pool = None;
         let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(1) };
         let order = StepOrder { index: 0, clients: 1, load, warmup: true };
         let meter = Meter::new(clock::monotonic_ns(), Secrets::new(&shared.wire, shared.segment));
@@ -191,7 +193,7 @@ impl<'a> Probe<'a> {
 
     /// The failure in the words of a run's results.
     fn explain(&mut self, cause: Cause) -> Option<(String, String)> {
-        let cause = self.client.fail(0, cause, clock::monotonic_ns(), &mut self.ledger, &self.shared.wire);
+        let cause = self.client.fail(0, cause, clock::monotonic_ns(), &mut self.ledger, &mut self.shared);
         let error = self.ledger.meter.errors.get(cause.kind())?;
         Some((cause.kind().to_owned(), error.example.clone()))
     }

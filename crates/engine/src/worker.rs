@@ -24,7 +24,8 @@ use wire::Reconnection;
 use crate::books::{Cause, Ledger, LedgerOptions, Meter, Pushes, Recorder, Secrets};
 use crate::clients::connecting::ConnectAttempt;
 use crate::clients::ending::ClosedConnection;
-use crate::clients::{Clients, Outcome, PUBLISHER, Shared, Token};
+use crate::clients::pooled::ClientOutcome;
+use crate::clients::{Clients, Outcome, POOLED, PUBLISHER, Shared, Token};
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
 use crate::reporter::Reporter;
@@ -81,6 +82,8 @@ pub struct Worker {
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Connections with more to read than one turn takes: epoll has reported them and will not again.
     unfinished: Vec<Event>,
+    /// Outcomes of an event for the clients that share its connection, empty between two events.
+    outcomes: Vec<ClientOutcome>,
     heard: Heard,
 }
 
@@ -146,6 +149,7 @@ impl Worker {
             disruptions: None,
             wakes: BinaryHeap::new(),
             unfinished: Vec::new(),
+            outcomes: Vec::new(),
             heard: Heard::default(),
         })
     }
@@ -259,6 +263,9 @@ impl Worker {
         if event.token & PUBLISHER != 0 {
             return self.handle_publisher(event);
         }
+        if event.token & POOLED != 0 {
+            return self.handle_pooled(event);
+        }
         let token = Token::unpack(event.token);
         let Some(outcome) = self.clients.handle_ready(token, event) else { return };
         let now_ns = self.clients.shared.now_ns;
@@ -283,6 +290,23 @@ impl Worker {
         }
         if !self.is_behind {
             self.pump(clock::monotonic_ns());
+        }
+    }
+
+    /// Handles an event on a connection that clients share.
+    fn handle_pooled(&mut self, event: Event) {
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        let has_more = self.clients.handle_pooled(event, &mut outcomes);
+        let now_ns = self.clients.shared.now_ns;
+        for ClientOutcome { token, outcome } in outcomes.drain(..) {
+            self.handle_outcome(token, outcome, now_ns);
+        }
+        self.outcomes = outcomes;
+        if has_more {
+            self.leave_unfinished(event);
+        }
+        if !self.is_behind {
+            self.pump(now_ns);
         }
     }
 

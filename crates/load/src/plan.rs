@@ -71,6 +71,12 @@ impl Plan {
         self.flap.as_ref().map_or(1, Flap::links)
     }
 
+    /// Clients that share each connection; `None`: each has its own.
+    pub fn shared_by(&self) -> Option<u32> {
+        let is_shared = self.client_spec.carrier == wire::Carrier::Http2 && self.connecting.streams > 1;
+        is_shared.then_some(self.connecting.streams)
+    }
+
     /// The number that messages of this run carry, the same at all workers: of two runs at one server, each
     /// recognizes its own messages.
     pub fn run(&self) -> u16 {
@@ -143,6 +149,8 @@ pub struct Connecting {
     pub parallel: u32,
     /// Source addresses, taken in turn; empty: the system chooses.
     pub local_addrs: Vec<IpAddr>,
+    /// Clients that share each connection of HTTP/2, as its streams.
+    pub streams: u32,
 }
 
 /// How long a step waits for what is still under way.

@@ -2,6 +2,7 @@
 
 use crate::books::{Cause, Ledger, State};
 use crate::clients::client::LoadClient;
+use crate::clients::shared::Shared;
 
 impl LoadClient {
     /// Returns whether the server's kernel has given no sign of life: TCP is not connected, or believes so
@@ -26,15 +27,15 @@ impl LoadClient {
         cause: Cause,
         now_ns: u64,
         ledger: &mut Ledger,
-        cfg: &wire::Config,
+        shared: &mut Shared,
     ) -> Cause {
         // A wait for what the server withholds has a name of its own.
-        let cause = match (cause, self.session.withheld()) {
+        let cause = match (cause, self.withheld(shared)) {
             (Cause::ConnectTimeout, Some(failure)) => Cause::Wire(failure),
             _ => cause,
         };
-        ledger.handle_failure(index, &self.record, cause, now_ns, || self.waits_for(cfg));
-        self.vacate();
+        ledger.handle_failure(index, &self.record, cause, now_ns, || self.waits_for(&shared.wire));
+        self.vacate(shared);
         cause
     }
 
@@ -42,7 +43,7 @@ impl LoadClient {
     fn waits_for(&self, cfg: &wire::Config) -> String {
         match (self.record.state, self.session.opening_step(cfg)) {
             // No connection has begun: only a unix socket refuses at once for want of room.
-            (State::Connecting, _) if !self.streams.is_dialling() => {
+            (State::Connecting, _) if !self.streams.is_dialling() && !self.is_seated() => {
                 "the server does not accept: the backlog of its socket is full".into()
             }
             (State::Connecting, _) => "TCP is not connected".into(),

@@ -1,5 +1,6 @@
 //! One virtual user: its connection, its session, its record; handlers named for what happens.
 
+mod seated;
 mod sending;
 
 use codec::StreamId;
@@ -10,14 +11,16 @@ use net::tls::{Tls, TlsError};
 use wire::Passage;
 
 use crate::books::{Booking, Cause, Ledger, Meter, Record, State};
-use crate::clients::link::cause_of;
-use crate::clients::shared::{SAID_BYTES_MAX, Shared, Token};
+use crate::clients::link::Secured;
+use crate::clients::pool::Seat;
+use crate::clients::shared::{SAID_BYTES_MAX, Shared};
 use crate::clients::streams::{StreamCommand, Streams};
+use crate::clients::token::Token;
 use crate::events::{Entry, Kind};
 
 /// Reads of one client after which it is another's turn: a server that floods one client must not keep the
 /// others waiting.
-const READS_PER_TURN: u32 = 4;
+pub(super) const READS_PER_TURN: u32 = 4;
 /// The code of our goodbye (RFC 6455 §7.4.1).
 const NORMAL_CLOSURE: u16 = 1000;
 
@@ -25,6 +28,8 @@ const NORMAL_CLOSURE: u16 = 1000;
 #[derive(Default)]
 pub(crate) struct LoadClient {
     pub(crate) streams: Streams,
+    /// Its place on a connection that it shares.
+    seat: Option<Seat>,
     pub(crate) session: wire::Client,
     pub(crate) record: Record,
     /// The resumption of the session before, where it resumes.
@@ -35,11 +40,13 @@ pub(crate) struct LoadClient {
 
 /// Input of a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Input {
+pub(super) enum Input<'a> {
     /// This many bytes that are in hand.
     Bytes(usize),
     /// Bytes that TLS has decrypted.
     Plain,
+    /// Bytes of its stream on a shared connection.
+    Data(&'a [u8]),
     /// The server has closed the stream.
     End,
     /// The time to wake it has come.
@@ -81,11 +88,16 @@ impl LoadClient {
             Some(resumption) => wire::Client::resuming(wire::Resumption::clone(resumption)),
             None => wire::Client::new(),
         };
+        // A stream on a connection that is there begins now, and not when the event in hand came in.
+        shared.now_ns = shared.now_ns.max(now_ns);
         self.open_stream(index, 0, shared)
     }
 
     /// Connects one of the client's streams.
     fn open_stream(&mut self, index: u32, stream: StreamId, shared: &mut Shared) -> Result<(), Cause> {
+        if shared.pool.is_some() {
+            return self.join(index, shared);
+        }
         let token = Token { client: index, stream, attempt: self.attempt };
         let socket = shared.connect(token, self.record.is_slow, shared.server_of(&self.session, stream))?;
         self.streams.open(stream, socket);
@@ -171,11 +183,7 @@ impl LoadClient {
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
-        let Some(socket) = &link.socket else { return Ok(()) };
-        if let Some(error) = socket.take_error().map_err(|e| cause_of(&e))? {
-            return Err(cause_of(&error));
-        }
-        link.is_connecting = false;
+        link.handle_connected()?;
         // Further streams of a session connect while it is open: only the first is part of the handshake.
         if self.record.state == State::Connecting {
             self.record.state = State::Opening;
@@ -206,7 +214,10 @@ impl LoadClient {
     /// Sends what the session has written, and carries out its commands.
     #[inline]
     fn flush(&mut self, index: u32, shared: &mut Shared) -> Result<(), Cause> {
-        let written = shared.output.flush(&mut self.streams, &mut shared.scratch);
+        let written = match self.seat {
+            Some(seat) => shared.flush_seat(seat),
+            None => shared.output.flush(&mut self.streams, &mut shared.scratch),
+        };
         if shared.output.commands.is_empty() { written } else { self.grant(index, shared, written) }
     }
 
@@ -215,6 +226,7 @@ impl LoadClient {
         let mut outcome = written;
         for command in std::mem::take(&mut shared.output.commands) {
             match command {
+                StreamCommand::Close(_) if self.seat.is_some() => self.leave(shared),
                 StreamCommand::Close(stream) => self.streams.close(stream),
                 StreamCommand::Open(stream) => {
                     outcome = outcome.and_then(|()| self.open_stream(index, stream, shared))
@@ -252,7 +264,7 @@ impl LoadClient {
             if let Some(lag_ns) = lag_ns {
                 ledger.meter.loop_lag.record_ns(lag_ns);
             }
-            if received == 0 && link.tls.as_ref().is_some_and(Tls::is_handshaking) {
+            if received == 0 && link.is_handshaking() {
                 // The session, which has not heard of this connection, would take it for the end of the one
                 // before.
                 return Err(Cause::Tls(TlsError::Eof));
@@ -285,28 +297,16 @@ impl LoadClient {
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        let (mut was_handshaking, mut is_resumed) = (false, false);
-        let mut input = Input::Bytes(received);
         let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
-        if let Some(tls) = &mut link.tls {
-            input = Input::Plain;
-            was_handshaking = tls.is_handshaking();
-            shared.plain.clear();
-            let outcome =
-                tls.handle_input(&mut shared.read[..received], &mut shared.plain).map_err(Cause::Tls);
-            let is_handshaking = tls.is_handshaking();
-            let server = if was_handshaking { shared.server_of(&self.session, token.stream) } else { 0 };
-            let agreed = match shared.tls(server) {
-                Some((asked, _)) if was_handshaking && !is_handshaking => tls.check_agreed(asked),
-                _ => Ok(()),
-            };
-            // Before a failure is returned: the peer is owed the alert that says why (RFC 8446 §6.2).
-            link.write_tls(&mut shared.scratch)?;
-            outcome.and(agreed.map_err(Cause::Tls))?;
-            if is_handshaking {
-                return Ok(());
-            }
-            is_resumed = was_handshaking && link.tls.as_ref().is_some_and(Tls::is_resumed);
+        // Asked for a handshake alone: what is agreed on then holds.
+        let server = if link.is_handshaking() { shared.server_of(&self.session, token.stream) } else { 0 };
+        let Some(Secured { was_handshaking, is_handshaking, is_resumed }) =
+            shared.decrypt(link, server, received)?
+        else {
+            return self.handle_input(token, Input::Bytes(received), shared, ledger);
+        };
+        if is_handshaking {
+            return Ok(());
         }
         if was_handshaking {
             // A connection that takes the place of one that the server has closed is part of what it is
@@ -318,14 +318,14 @@ impl LoadClient {
             }
             self.handle_open(token, shared, ledger)?;
         }
-        self.handle_input(token, input, shared, ledger)
+        self.handle_input(token, Input::Plain, shared, ledger)
     }
 
     /// Tells the session what happened, and books what it makes of that.
-    fn handle_input(
+    pub(super) fn handle_input(
         &mut self,
         token: Token,
-        input: Input,
+        input: Input<'_>,
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
@@ -334,6 +334,7 @@ impl LoadClient {
         let bytes = match input {
             Input::Plain => plain.as_slice(),
             Input::Bytes(received) => &read[..received],
+            Input::Data(bytes) => bytes,
             Input::End | Input::Wake | Input::Pass(..) => &[],
         };
         if let Some(said) = said {
@@ -344,7 +345,7 @@ impl LoadClient {
         let on = &mut |event| booking.handle(event);
         let io = &mut output.of(segment.number(token.client));
         let outcome = match input {
-            Input::Bytes(_) | Input::Plain => {
+            Input::Bytes(_) | Input::Plain | Input::Data(_) => {
                 self.session.handle_input(wire, *now_ns, token.stream, bytes, io, on)
             }
             Input::End => self.session.handle_eof(wire, *now_ns, token.stream, io, on),
@@ -372,7 +373,7 @@ impl LoadClient {
             return Err(cause);
         }
         written?;
-        if self.session.is_overfull() {
+        if self.is_overfull(shared) {
             return Err(Cause::Unread);
         }
         // The server has closed without an answer to the goodbye. The client is gone either way, and this
@@ -420,7 +421,7 @@ impl LoadClient {
     /// Says goodbye, or just leaves where no connection is open.
     pub(crate) fn close(&mut self, index: u32, shared: &mut Shared, meter: &mut Meter) {
         if self.record.state != State::Usable {
-            return self.vacate();
+            return self.vacate(shared);
         }
         let now_ns = clock::monotonic_ns();
         meter.note(|| Entry::new(Kind::Close, now_ns, index));
@@ -428,7 +429,7 @@ impl LoadClient {
         self.session.close(&shared.wire, now_ns, NORMAL_CLOSURE, io);
         self.record.state = State::Closing;
         if self.flush(index, shared).is_err() || self.session.is_closed() {
-            self.vacate();
+            self.vacate(shared);
         }
     }
 
@@ -444,7 +445,8 @@ impl LoadClient {
     }
 
     /// Drops the connection.
-    pub(crate) fn vacate(&mut self) {
+    pub(crate) fn vacate(&mut self, shared: &mut Shared) {
+        self.leave(shared);
         self.streams = Streams::default();
         self.session = wire::Client::new();
         self.record.state = State::Vacant;

@@ -58,7 +58,7 @@ impl Clients {
         let client = &mut self.all[index as usize];
         // The server does not answer its goodbye.
         if client.record.state == State::Closing {
-            client.vacate();
+            client.vacate(&mut self.shared);
         }
         if client.record.state != State::Vacant {
             return None;
@@ -77,7 +77,7 @@ impl Clients {
             return Some(begun);
         }
         if may_wait {
-            client.vacate();
+            client.vacate(&mut self.shared);
             return None;
         }
         // A full backlog is how a unix socket shows that the server does not accept; over TCP, the same
@@ -90,7 +90,7 @@ impl Clients {
         match begun {
             Ok(()) => ConnectAttempt::UnderWay { attempt: client.attempt, begun_ns: now_ns },
             Err(cause) => {
-                client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
+                client.fail(index, cause, now_ns, &mut self.ledger, &mut self.shared);
                 ConnectAttempt::Failed
             }
         }
@@ -112,14 +112,14 @@ impl Clients {
     pub(crate) fn take_back_attempt(&mut self, index: u32, now_ns: u64) {
         let why = || "TCP had no answer while others had: the server's accept queue was full".into();
         self.ledger.meter.error(error_kind::UNACCEPTED, index, now_ns, why);
-        self.all[index as usize].vacate();
+        self.all[index as usize].vacate(&mut self.shared);
     }
 
     /// Drops every connection that is on its way to be usable, and returns how many there were.
     pub(crate) fn drop_attempts(&mut self) -> u64 {
         let mut dropped = 0;
         for client in self.all.iter_mut().filter(|client| client.record.is_opening()) {
-            client.vacate();
+            client.vacate(&mut self.shared);
             dropped += 1;
         }
         dropped

@@ -31,17 +31,17 @@ impl Clients {
         match client.record.state {
             State::Vacant => ClosedConnection::Nothing,
             State::Closing => {
-                client.vacate();
+                client.vacate(&mut self.shared);
                 ClosedConnection::Parted
             }
             State::Connecting | State::Opening => {
-                client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
+                client.fail(index, cause, now_ns, &mut self.ledger, &mut self.shared);
                 ClosedConnection::Attempt(reconnection)
             }
             State::Usable => {
                 // Before `vacate`, which drops the session that this is taken from.
                 client.take_along(self.shared.resumes && self.ledger.step.is_flapping());
-                client.vacate();
+                client.vacate(&mut self.shared);
                 if let Some(silent_ns) = silent_ns.filter(|_| !client.record.is_slow) {
                     self.ledger.meter.figures.silence.record_ns(silent_ns);
                 }
@@ -80,7 +80,7 @@ impl Clients {
         }
         self.ledger.meter.note(|| Entry::new(Kind::Close, now_ns, index));
         let mut streams = std::mem::take(&mut client.streams);
-        client.vacate();
+        client.vacate(&mut self.shared);
         match cut {
             Cut::Silence => {
                 // The sockets stay open, because a close would send a FIN: the server has to find out by
@@ -108,7 +108,7 @@ impl Clients {
                 // alone.
                 client.take_along(false);
                 dropped.push((index, client.session.reconnection()));
-                client.vacate();
+                client.vacate(&mut self.shared);
                 self.ledger.handle_storm_loss(index, &mut client.record, now_ns);
             }
         }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use net::clock;
 use net::socket::Socket;
-use net::tls::{ClientSide, Tls};
+use net::tls::{ClientSide, ClientTls, Tls};
 use wire::Outgoing;
 
 use crate::books::Cause;
@@ -26,10 +26,59 @@ pub(crate) struct Link {
     is_closing: bool,
 }
 
+/// The state of TLS behind bytes that came in.
+#[derive(Clone, Copy)]
+pub(crate) struct Secured {
+    pub(crate) was_handshaking: bool,
+    pub(crate) is_handshaking: bool,
+    /// True if the handshake, which is over with these bytes, went on with an earlier session.
+    pub(crate) is_resumed: bool,
+}
+
 impl Link {
     /// The link over a socket that is connecting.
     pub(crate) fn connecting(socket: Socket) -> Self {
         Self { socket: Some(socket), is_connecting: true, ..Self::default() }
+    }
+
+    /// Notes that the socket, which was connecting, is writable: it is connected, or has failed.
+    pub(crate) fn handle_connected(&mut self) -> Result<(), Cause> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        if let Some(error) = socket.take_error().map_err(|e| cause_of(&e))? {
+            return Err(cause_of(&error));
+        }
+        self.is_connecting = false;
+        Ok(())
+    }
+
+    /// Decrypts what was received into `plain`, and has TLS answer; `None` if the link has no TLS. A
+    /// handshake has to agree on the protocol that was `asked` for. `scratch` is overwritten.
+    pub(crate) fn decrypt(
+        &mut self,
+        received: &mut [u8],
+        asked: Option<&ClientTls>,
+        plain: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Option<Secured>, Cause> {
+        let Some(tls) = &mut self.tls else { return Ok(None) };
+        let was_handshaking = tls.is_handshaking();
+        plain.clear();
+        let outcome = tls.handle_input(received, plain).map_err(Cause::Tls);
+        let is_handshaking = tls.is_handshaking();
+        let agreed = match asked {
+            Some(asked) if was_handshaking && !is_handshaking => tls.check_agreed(asked),
+            _ => Ok(()),
+        };
+        let is_resumed = was_handshaking && !is_handshaking && tls.is_resumed();
+        // Before a failure is returned: the peer is owed the alert that says why (RFC 8446 §6.2).
+        self.write_tls(scratch)?;
+        outcome.and(agreed.map_err(Cause::Tls))?;
+        Ok(Some(Secured { was_handshaking, is_handshaking, is_resumed }))
+    }
+
+    /// Returns whether TLS is not there yet.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(Tls::is_handshaking)
     }
 
     /// Reads once. Returns the number of bytes and, where packets are stamped, how long ago the kernel had

@@ -9,9 +9,12 @@ pub(crate) mod connecting;
 pub(crate) mod ending;
 mod link;
 mod pause_detector;
+mod pool;
+pub(crate) mod pooled;
 mod published;
 mod shared;
 mod streams;
+mod token;
 mod visitors;
 
 use std::collections::{HashMap, VecDeque};
@@ -24,8 +27,9 @@ use crate::books::{Cause, Ledger, State};
 use crate::timing::{Portion, Presence};
 
 pub(crate) use client::{LoadClient, Unsent};
-pub(crate) use shared::{CLIENTS_MAX, PUBLISHER, Shared, Token};
+pub(crate) use shared::Shared;
 use streams::Streams;
+pub(crate) use token::{CLIENTS_MAX, POOLED, PUBLISHER, Token};
 
 /// All clients of a worker, usable or not, and what is known of them.
 pub(crate) struct Clients {
@@ -47,6 +51,22 @@ pub(crate) struct Outcome {
     pub(crate) wake_ns: Option<u64>,
     /// More to read (true), or why its connection is over.
     pub(crate) held: Result<bool, Cause>,
+}
+
+/// A client before its turn.
+#[derive(Clone, Copy)]
+struct Before {
+    state: State,
+    /// When its dialect wanted to be woken, in the course of its opening already.
+    due_ns: Option<u64>,
+}
+
+impl Before {
+    #[inline]
+    fn of(client: &LoadClient) -> Before {
+        let state = client.record.state;
+        Before { state, due_ns: if state == State::Opening { client.session.poll_timeout() } else { None } }
+    }
 }
 
 impl Clients {
@@ -127,7 +147,7 @@ impl Clients {
             self.say_goodbye(index, now_ns);
         }
         for client in self.all.iter_mut().filter(|client| client.record.state == State::Closing) {
-            client.vacate();
+            client.vacate(&mut self.shared);
         }
         for index in share..self.count() {
             self.say_goodbye(index, now_ns);
@@ -175,16 +195,22 @@ impl Clients {
         // One that waits hears of no bytes.
         let event =
             if client.record.is_waiting { Event { readable: false, closed: false, ..event } } else { event };
-        // A dialect may want to be woken in the course of its opening already.
-        let was_due_ns = if was == State::Opening { client.session.poll_timeout() } else { None };
+        let before = Before::of(client);
         let held = client.handle_ready(token, event, &mut self.shared, &mut self.ledger);
-        let is_opening = matches!(was, State::Connecting | State::Opening);
+        Some(self.outcome_of(token.client, before, held))
+    }
+
+    /// The outcome of a client's turn, before which it stood like this.
+    #[inline]
+    fn outcome_of(&mut self, index: u32, before: Before, held: Result<bool, Cause>) -> Outcome {
+        let client = &mut self.all[index as usize];
+        let is_opening = matches!(before.state, State::Connecting | State::Opening);
         let is_new = is_opening && client.record.state == State::Usable;
         let due_ns = if is_opening && held.is_ok() { client.session.poll_timeout() } else { None };
         let has_paused = std::mem::take(&mut client.record.has_paused);
         client.record.is_waiting |= has_paused;
-        self.book_request_outcomes(token.client, self.shared.now_ns);
-        Some(Outcome { is_new, has_paused, wake_ns: due_ns.filter(|_| due_ns != was_due_ns), held })
+        self.book_request_outcomes(index, self.shared.now_ns);
+        Outcome { is_new, has_paused, wake_ns: due_ns.filter(|_| due_ns != before.due_ns), held }
     }
 
     /// Lets a client's dialect do what it wanted to be woken for; `None` if the client no longer has this
@@ -252,7 +278,7 @@ impl Clients {
     /// Counts the clients whose messages wait for what the server withholds.
     pub(crate) fn note_withheld(&mut self, now_ns: u64) {
         for (index, client) in (0..).zip(&self.all) {
-            if let Some(failure) = client.session.withheld() {
+            if let Some(failure) = client.withheld(&self.shared) {
                 self.ledger.meter.error(failure.name(), index, now_ns, || failure.to_string());
             }
         }

@@ -1,4 +1,4 @@
-//! Shared state of a worker's clients, and how events find their client.
+//! Shared state of a worker's clients.
 
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
@@ -13,11 +13,14 @@ use net::socket::{Addr, Socket};
 use net::tls::{ClientTls, TlsOptions};
 use net::{clock, proc};
 use stats::Reach;
+use wire::Multiplexer;
 
 use crate::books::Cause;
-use crate::clients::link::cause_of;
+use crate::clients::link::{Link, Secured, cause_of};
 use crate::clients::pause_detector::PauseDetector;
+use crate::clients::pool::{Pool, Seat};
 use crate::clients::streams::Output;
+use crate::clients::token::{POOLED, PUBLISHER, Token};
 
 /// The most bytes that one read takes.
 const READ_BYTES: usize = 256 << 10;
@@ -36,33 +39,6 @@ const STAMPED_READ_NS_MAX: u64 = 1_000_000;
 
 /// Most bytes kept of what the server says to a client that probes.
 pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
-
-/// The most clients of one worker: a process cannot have more files.
-pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
-
-/// A bit in the tokens of connections that publish. Other tokens count attempts there, which never get that
-/// far.
-pub(crate) const PUBLISHER: u64 = 1 << 63;
-
-/// The token that epoll gives back with an event. It names the client, its connection and the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) client: u32,
-    pub(crate) stream: StreamId,
-    pub(crate) attempt: u32,
-}
-
-impl Token {
-    /// Packs the token: the client in 24 bits, the stream in 8, the attempt in 32.
-    pub(crate) fn pack(self) -> u64 {
-        debug_assert!(self.client < CLIENTS_MAX);
-        u64::from(self.attempt) << 32 | u64::from(self.stream) << 24 | u64::from(self.client)
-    }
-
-    pub(crate) fn unpack(bits: u64) -> Self {
-        Self { client: bits as u32 & 0x00ff_ffff, stream: (bits >> 24) as u8, attempt: (bits >> 32) as u32 }
-    }
-}
 
 /// Messages that have been written, and are booked once they have gone out.
 pub(crate) struct Staged {
@@ -103,6 +79,8 @@ pub(crate) struct Shared {
     pub(crate) wire: wire::Config,
     /// The run's own server, and the servers that clients log in at.
     servers: Vec<Server>,
+    /// The connections that clients share; absent: each client has its own.
+    pub(crate) pool: Option<Pool>,
     local_addrs: Vec<IpAddr>,
     pub(crate) segment: Segment,
     pub(crate) slow: Option<Slow>,
@@ -160,6 +138,7 @@ impl Shared {
             stamped_ns: 0,
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
             servers,
+            pool: Pool::of(plan),
             local_addrs: plan.connecting.local_addrs.clone(),
             segment,
             slow: plan.slow,
@@ -194,9 +173,54 @@ impl Shared {
         self.servers[server].tls.as_ref()
     }
 
+    /// Decrypts what was received over a link to this server, if the link has TLS.
+    pub(crate) fn decrypt(
+        &mut self,
+        link: &mut Link,
+        server: usize,
+        received: usize,
+    ) -> Result<Option<Secured>, Cause> {
+        let Shared { servers, read, plain, scratch, .. } = self;
+        let asked = servers[server].tls.as_ref().map(|(asked, _)| asked);
+        link.decrypt(&mut read[..received], asked, plain, scratch)
+    }
+
     /// A socket that is connecting to a server, and is polled under this token.
     pub(crate) fn connect(&self, token: Token, is_slow: bool, server: usize) -> Result<Socket, Cause> {
-        let (addr, local) = self.addresses(token.client, server);
+        self.open_socket(token.pack() | self.mark, token.client, is_slow, server)
+    }
+
+    /// A socket that is connecting for a group of clients, and is polled under this token of the pool.
+    fn connect_pooled(&self, token: Token, group: u32) -> Result<Socket, Cause> {
+        self.open_socket(token.pack() | POOLED, group, false, 0)
+    }
+
+    /// The slot of the connection on which a client's stream is to be opened; `None` if clients share none.
+    pub(crate) fn connection_of(&mut self, index: u32) -> Result<Option<u32>, Cause> {
+        let Some(pool) = &mut self.pool else { return Ok(None) };
+        let group = pool.group_of(index);
+        if let Some(slot) = pool.current(group) {
+            return Ok(Some(slot));
+        }
+        let (token, clients) = (pool.next_token(), pool.clients_each());
+        let socket = self.connect_pooled(token, group)?;
+        let multiplexer = Multiplexer::new(&self.wire, clients);
+        if let Some(pool) = &mut self.pool {
+            pool.add(token, group, socket, multiplexer, self.now_ns);
+        }
+        Ok(Some(token.client))
+    }
+
+    /// Sends the output of a client's session on its stream.
+    #[inline]
+    pub(crate) fn flush_seat(&mut self, seat: Seat) -> Result<(), Cause> {
+        let Shared { pool, output, scratch, .. } = self;
+        let Some(pool) = pool else { return Ok(()) };
+        output.take_main(|bytes| pool.write(seat, bytes, scratch))
+    }
+
+    fn open_socket(&self, token: u64, index: u32, is_slow: bool, server: usize) -> Result<Socket, Cause> {
+        let (addr, local) = self.addresses(index, server);
         let socket = if is_slow {
             net::socket::connect_narrow(addr, local, SLOW_RECV_BUFFER_BYTES)
         } else {
@@ -205,7 +229,7 @@ impl Shared {
         let socket = socket.map_err(|error| cause_of(&error))?;
         // Where a kernel tells no times of arrival, nothing is known of the loop's lag.
         let _ = socket.enable_timestamps();
-        let added = self.poller.add(&socket, token.pack() | self.mark, Interest::ReadWriteEdge);
+        let added = self.poller.add(&socket, token, Interest::ReadWriteEdge);
         added.map_err(|error| cause_of(&error))?;
         Ok(socket)
     }

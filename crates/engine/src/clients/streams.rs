@@ -3,7 +3,6 @@
 
 use codec::{Stamp, StreamId};
 use net::socket::Socket;
-use net::tls::Tls;
 use wire::RequestOutcome;
 
 use crate::books::Cause;
@@ -31,7 +30,7 @@ impl Streams {
 
     /// Returns whether the main link is being connected, or secured.
     pub(crate) fn is_dialling(&self) -> bool {
-        self.main.is_connecting || self.main.tls.as_ref().is_some_and(Tls::is_handshaking)
+        self.main.is_connecting || self.main.is_handshaking()
     }
 
     /// Sets the socket of a stream, whose connection has begun.
@@ -114,6 +113,14 @@ impl Output {
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         self.bytes.iter().map(Vec::len).sum::<usize>() as u32
+    }
+
+    /// Takes off what was written to the main stream, which `take` is given.
+    #[inline]
+    pub(crate) fn take_main<T>(&mut self, take: impl FnOnce(&[u8]) -> T) -> T {
+        let taken = take(&self.bytes[0]);
+        self.bytes[0].clear();
+        taken
     }
 
     /// Sends all output. Nothing is left for another client, even where one of the streams fails.

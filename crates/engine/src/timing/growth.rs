@@ -213,7 +213,8 @@ mod tests {
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
 
     fn growth(rate_per_s: Option<f64>, parallel: u32) -> Growth {
-        let connecting = Connecting { timeout_ns: 2_000, rate_per_s, parallel, local_addrs: Vec::new() };
+        let connecting =
+            Connecting { timeout_ns: 2_000, rate_per_s, parallel, local_addrs: Vec::new(), streams: 1 };
         Growth::new(&connecting, ALONE, 100, (0..4).collect())
     }
 

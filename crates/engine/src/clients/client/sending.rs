@@ -6,7 +6,8 @@ use wire::Sending;
 
 use super::{LoadClient, Unsent};
 use crate::books::{self, Cause, Ledger};
-use crate::clients::shared::{Shared, Staged, Token};
+use crate::clients::shared::{Shared, Staged};
+use crate::clients::token::Token;
 use crate::events::Entry;
 use crate::timing::Portion;
 
@@ -53,7 +54,7 @@ impl LoadClient {
                     ledger.handle_sent(now_ns, index, numbers, intended_ns, bytes, annotate);
                 }
                 // What waits in vain counts as sent, as in a socket's buffer.
-                match self.session.is_overfull() {
+                match self.is_overfull(shared) {
                     true => Err(Unsent { messages: 0, cause: Some(Cause::Unread) }),
                     false => Ok(()),
                 }
