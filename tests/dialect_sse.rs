@@ -60,17 +60,23 @@ fn assert_copies(address: SocketAddr, clients: u64, per_room: u64, messages: u64
 
 /// Events that the server has written to streams.
 fn told(address: SocketAddr) -> u64 {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
-    stream.write_all(b"GET /told HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let body = answer.split("\r\n\r\n").nth(1).unwrap();
-    // Node sends it as one chunk, with its size before it.
-    body.lines().nth(usize::from(answer.contains("chunked"))).unwrap().parse().unwrap()
+    told_of(address, "/told").parse().unwrap()
 }
 
-fn node(more: &[&str]) -> Option<(Process, SocketAddr)> {
+/// The body of the server's answer to a GET.
+pub(crate) fn told_of(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(REACTS_WITHIN)).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    // Node sends it as one chunk, with its size before it.
+    if head.contains("chunked") { body.lines().nth(1).unwrap().into() } else { body.into() }
+}
+
+pub(crate) fn node(more: &[&str]) -> Option<(Process, SocketAddr)> {
     if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
         skip("event streams of Node.js", "needs node");
         return None;
@@ -79,7 +85,7 @@ fn node(more: &[&str]) -> Option<(Process, SocketAddr)> {
     Some((start_node(address, more), address))
 }
 
-fn start_node(address: SocketAddr, more: &[&str]) -> Process {
+pub(crate) fn start_node(address: SocketAddr, more: &[&str]) -> Process {
     let mut serve = Command::new("node");
     serve.arg(servers().join("server.js")).arg(address.port().to_string()).args(more);
     Process::start(&mut serve).listening_at(address)

@@ -21,7 +21,7 @@ use crate::support::{free_address, in_time, skip, timed};
 const CLIENTS: u64 = 2;
 
 /// SETTINGS without any, and their acknowledgement.
-const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0";
+pub(crate) const GREETING: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0";
 
 /// SETTINGS with MAX_CONCURRENT_STREAMS 0, and with INITIAL_WINDOW_SIZE 0.
 const NO_STREAMS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\0";
@@ -33,7 +33,7 @@ const TUNNELS_NO_WINDOW: &[u8] = b"\0\0\x0c\x04\0\0\0\0\0\0\x08\0\0\0\x01\0\x04\
 const FINE: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88";
 /// Kinds of frames.
 const DATA: u8 = 0;
-const HEADERS: u8 = 1;
+pub(crate) const HEADERS: u8 = 1;
 
 const NODE: &str = "
     const answer = (request, response) => {
@@ -45,7 +45,7 @@ const NODE: &str = "
 ";
 
 /// A certificate for 127.0.0.1 and its key, as files in a folder.
-fn certificate() -> (tempfile::TempDir, [String; 2]) {
+pub(crate) fn certificate() -> (tempfile::TempDir, [String; 2]) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -95,6 +95,7 @@ mod secrets_handed_on;
 mod seeds;
 mod served_streams;
 mod shapes;
+mod shared_connections;
 mod shootout;
 mod signed;
 mod steps;

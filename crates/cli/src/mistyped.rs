@@ -151,9 +151,6 @@ fn without(verb: &Command, flag: &str) -> Option<&'static str> {
         // Of wrk and wrk2.
         "--latency" | "-L" if reports(verb) => Some("latencies are always printed, leave it out"),
         "--stream" if verb.get_name() == "serve" => Some("it answers at /stream anyway: throng docs streams"),
-        "--streams" if has(verb, "--http2") => {
-            Some("each client has a connection of its own; throng stream has several answers on one")
-        }
         _ => None,
     }
 }
@@ -293,7 +290,6 @@ mod tests {
             ("throng echo --data rows.csv", "--data", "--payload-rows?"),
             ("throng http --latency", "--latency", "leave it out"),
             ("throng serve --stream", "--stream", "/stream"),
-            ("throng idle --protocol sse --http2 --streams 9", "--streams", "throng stream"),
             ("throng -t2 -c10 http://h/", "-t", "throng http"),
             ("throng --verison", "--verison", "--version?"),
             ("throng probe --short ws://h/ --clients 5", "--clients", "throng echo?"),

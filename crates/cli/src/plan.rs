@@ -109,7 +109,7 @@ pub(crate) fn plan(inputs: &PlanInputs<'_>) -> Result<Plan, Failure> {
             rate_per_s: args.connect_rate,
             parallel: args.connect_parallel,
             local_addrs,
-            streams: 1,
+            streams: args.streams,
         },
         draining: match args.drain_timeout {
             Some(timeout_ns) => Draining { quiet_ns: None, timeout_ns },

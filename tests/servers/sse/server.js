@@ -1,6 +1,6 @@
-// Event streams on Node's own http, and on its http2 where there is a second port: `node server.js PORT [LOG] [PORT2]`.
-// GET /events?room=NAME is a stream, POST /publish/NAME tells the room its body, and GET /told is how many events were
-// written to streams. At /twice each event comes twice, at /swapped each second one before the first. With LOG, a file,
+// Event streams on Node's own http, and on its http2 where there is a second port, with at most STREAMS on a connection:
+// `node server.js PORT [LOG] [PORT2] [STREAMS]`. GET /events?room=NAME is a stream, POST /publish/NAME tells the room its
+// body, GET /told is how many events were written to streams, and GET /sessions how many connections of HTTP/2 there were. At /twice each event comes twice, at /swapped each second one before the first. With LOG, a file,
 // events are kept there, so that clients that name their last event are told what they missed, also by the next process
 // on the same file.
 
@@ -8,10 +8,10 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createServer2 } from 'node:http2'
 
-const [port, log, port2] = process.argv.slice(2)
+const [port, log, port2, streams] = process.argv.slice(2)
 const rooms = new Map()
 const kept = log && existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []
-let [last, told] = [kept.length, 0]
+let [last, told, sessions] = [kept.length, 0, 0]
 
 const tell = (stream, { id, data }) => {
   told += 1
@@ -78,6 +78,7 @@ function handle(request, response) {
   if (telling) return open(request, response, url.searchParams.get('room'), telling())
   if (url.pathname === '/ticks') return tick(request, response)
   if (url.pathname === '/told') return response.end(String(told))
+  if (url.pathname === '/sessions') return response.end(String(sessions))
   if (url.pathname === '/over') return response.writeHead(204).end()
   if (url.pathname === '/moved') return response.writeHead(307, { Location: '/events' + url.search }).end()
   if (url.pathname === '/nothing') return response.writeHead(404).end()
@@ -86,4 +87,9 @@ function handle(request, response) {
 }
 
 createServer(handle).listen(Number(port), '127.0.0.1')
-if (port2) createServer2(handle).listen(Number(port2), '127.0.0.1')
+if (port2) {
+  const settings = streams ? { maxConcurrentStreams: Number(streams) } : {}
+  createServer2({ settings }, handle)
+    .on('session', () => (sessions += 1))
+    .listen(Number(port2), '127.0.0.1')
+}

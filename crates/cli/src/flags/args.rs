@@ -23,6 +23,8 @@ use crate::terminal;
 
 /// The most processes of a run.
 pub(crate) const PROCESSES_MAX: u16 = 4_096;
+/// Most streams of one connection: as many as requests that may be under way on one of HTTP/1.1.
+const STREAMS_MAX: i64 = 1024;
 
 /// The target, the dialect, the messages and the output. The names that websocket-bench, autocannon and wrk made common
 /// keep their meaning.
@@ -112,6 +114,9 @@ pub(crate) struct RunArgs {
     /// WebSockets (RFC 8441) and event streams over HTTP/2, by prior knowledge where there is no TLS
     #[arg(long = "http2", help_heading = "Connections")]
     pub(crate) over_http2: bool,
+    /// Clients on each connection of HTTP/2, as its streams, in each worker thread
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "over_http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Connections")]
+    pub(crate) streams: u32,
     /// Reconnect with a full TLS handshake
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_tls_resumption: bool,

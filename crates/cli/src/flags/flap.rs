@@ -94,12 +94,14 @@ impl FlapArgs {
     }
 
     /// These flags, with an audit's defaults where a flag was not given: connections that last 10 to 20
-    /// seconds and end in each way, and absences of two seconds.
-    pub(crate) fn or_usual(mut self) -> Self {
+    /// seconds and end in each way that clients of a connection of their own, or of a shared one, have, and
+    /// absences of two seconds.
+    pub(crate) fn or_usual(mut self, shares: bool) -> Self {
         const S: u64 = 1_000_000_000;
         self.flap.get_or_insert(Times { up_ns_min: 10 * S, up_ns_max: 20 * S, away_ns: Some(2 * S) });
         if self.flap_how.is_empty() {
-            self.flap_how = How::value_variants().to_vec();
+            let all = How::value_variants().iter().copied();
+            self.flap_how = all.filter(|how| !shares || *how != How::Silence).collect();
         }
         self
     }
@@ -113,6 +115,10 @@ impl FlapArgs {
             let problem = "clients that leave for good and clients that flap (an audit's, or [flap] in the app's file) cannot \
                            be in one run: leave it out";
             return Err(Failure::usage("--churn", problem));
+        }
+        if plan.shared_by().is_some() && self.flap_how.contains(&How::Silence) {
+            let problem = "silence is a connection's, which others share with --streams: close or reset";
+            return Err(Failure::usage("--flap-how", problem));
         }
         match (self.flap, self.given_of_flap()) {
             (None, Some(flag)) => Err(Failure::usage(flag, "says more of --flap, which is missing")),
@@ -178,7 +184,8 @@ mod tests {
     #[test]
     fn silence_leaves_a_second_connection() {
         assert_eq!(FlapArgs::default().links(), 1);
-        assert_eq!(FlapArgs::default().or_usual().links(), 2);
+        assert_eq!(FlapArgs::default().or_usual(false).links(), 2);
+        assert_eq!(FlapArgs::default().or_usual(true).links(), 1);
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Audit {
             // A share: of nothing there is none, and what was not measured breaks a limit.
             run.limits.push("lost_offline==0%".into());
         }
-        let flap = plan::flapping(&run, &flap)?.or_usual();
+        let flap = plan::flapping(&run, &flap)?.or_usual(run.streams > 1);
         Broadcast::of(run, tells, steps, talk, flap).run()
     }
 }

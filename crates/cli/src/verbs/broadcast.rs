@@ -154,6 +154,11 @@ impl Broadcast {
     /// Refuses a share of slow clients that is no client, even only in the smallest step.
     fn check_slow(&self) -> Result<(), Failure> {
         let Some(slow) = self.slow else { return Ok(()) };
+        if self.run.streams > 1 {
+            let problem =
+                "a connection that clients share with --streams reads for all of them: leave it out";
+            return Err(Failure::usage("--slow", problem));
+        }
         // The run would say that slow readers do no harm, with none there.
         crowd::check_share("--slow", slow.share, self.stepping()?.clients_min(&self.steps, 0)?)
     }

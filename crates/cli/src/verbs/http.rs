@@ -63,7 +63,7 @@ impl Http {
 
     /// Requests under way on each connection.
     fn per_connection(&self) -> u32 {
-        if self.requests.run.over_http2 { self.requests.streams } else { self.pipelining }
+        if self.requests.run.over_http2 { self.requests.run.streams } else { self.pipelining }
     }
 
     /// Estimates the duration.

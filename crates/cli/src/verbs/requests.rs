@@ -28,8 +28,6 @@ use crate::verbs::steps::{self, StepArgs};
 pub(crate) const CONNECTIONS: u64 = 10;
 const DURATION_NS: u64 = 10_000_000_000;
 const PERCENTILE: f64 = 99.0;
-/// Most streams of one connection: as many requests as may be under way on one of HTTP/1.1.
-const STREAMS_MAX: i64 = 1024;
 
 /// The load, and the requests that it is made of.
 #[derive(Args)]
@@ -37,10 +35,6 @@ pub(crate) struct RequestArgs {
     /// Connections [default: 10]
     #[arg(short, long, visible_alias = "clients", value_name = "N", value_parser = units::count, help_heading = "Load")]
     connections: Option<u64>,
-    /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows
-    /// fewer gets fewer
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "over_http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
-    pub(crate) streams: u32,
     /// How long to send requests [default: 10s]
     #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     duration: Option<u64>,
@@ -97,6 +91,12 @@ pub(crate) fn for_requests(arg: clap::Arg) -> clap::Arg {
         "over_http2" => arg
             .help("Use HTTP/2: agreed on with TLS (ALPN) for https://, by prior knowledge for http://")
             .help_heading("Load"),
+        "streams" => arg
+            .help(
+                "Requests under way on each connection of HTTP/2, each on a stream of its own; a server that \
+                 allows fewer gets fewer",
+            )
+            .help_heading("Load"),
         "token" => arg.help_heading("Requests"),
         "token_in" => {
             arg.help_heading("Requests").help("Where it goes: query:NAME, header:NAME or cookie:NAME")
@@ -112,7 +112,6 @@ impl RequestArgs {
     pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
         Self {
             connections: steps.clients,
-            streams: 1,
             duration: steps.duration,
             amount: steps.sample_size,
             rate: steps.rate,

@@ -73,7 +73,7 @@ impl Stream {
             method: self.requests.method.clone().unwrap_or_else(|| usual_method.to_owned()),
             body: body.clone(),
             stream: Some(asked.options()),
-            pipelining: self.requests.streams,
+            pipelining: self.requests.run.streams,
             ..HttpOptions::default()
         };
         let own_path = if written.has_path { "/" } else { OWN_PATH };
@@ -87,6 +87,6 @@ impl Stream {
 
     /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
-        self.requests.estimate(self.requests.streams)
+        self.requests.estimate(self.requests.run.streams)
     }
 }
