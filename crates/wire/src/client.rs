@@ -26,12 +26,14 @@ use crate::config::Config;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::{Io, Sending};
+use crate::link::HttpLink;
 use crate::login::Visit;
 use crate::opening::Opening;
 use crate::options::Carrier;
 use crate::pending::Pending;
+use crate::registry::Parts;
 use crate::registry::clients::{ClientState, LinkContext};
-use crate::registry::requesting::{HttpClientState, HttpLinkContext};
+use crate::registry::requesting::HttpClientState;
 use app::Kind;
 use app::template::{Kept, Mark};
 use codec::{Error, Stamp, StreamId};
@@ -103,7 +105,7 @@ impl Client {
         match (&mut self.state, &cfg.login) {
             (State::Requesting(protocol), _) => {
                 let (_, _, kept) = split(&cfg.app, &mut self.place);
-                protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), stream);
+                protocol.handle_open(over_http(cfg, None, kept, now_ns, io), stream);
             }
             (State::LoggingIn(visit), Some(steps)) => {
                 if visit.handle_open(steps, &cfg.common.identities, now_ns, io) {
@@ -160,7 +162,7 @@ impl Client {
         let (_, _, kept) = split(&cfg.app, &mut self.place);
         self.state = match requesting {
             Some(mut protocol) => {
-                protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), 0);
+                protocol.handle_open(over_http(cfg, None, kept, now_ns, io), 0);
                 // The cookies are with the protocol from now on, and without a login nothing else is kept: its
                 // memory counts for every client.
                 self.place.take_if(|_| !cfg.app.has_places() && cfg.login.is_none());
@@ -228,8 +230,8 @@ impl Client {
         if let State::Requesting(protocol) = &mut self.state {
             let (script, pending, kept) = split(&cfg.app, &mut self.place);
             let handler = &mut UnitHandler::new(AppHandler { cfg, client: io.client(), kept, script, on });
-            let link_context = over_http(cfg, pending, kept, now_ns, io);
-            let result = protocol.handle_input(&cfg.parts, link_context, stream, bytes, handler);
+            let link = over_http(cfg, pending, kept, now_ns, io);
+            let result = protocol.handle_input(link, stream, bytes, handler);
             return self.conclude(result, cfg, now_ns, io, on);
         }
         let mut cookies = self.cookies();
@@ -288,8 +290,8 @@ impl Client {
                 let (script, pending, kept) = split(&cfg.app, &mut self.place);
                 let handler =
                     &mut UnitHandler::new(AppHandler { cfg, client: io.client(), kept, script, on });
-                let link_context = over_http(cfg, pending, kept, now_ns, io);
-                let result = protocol.handle_eof(&cfg.parts, link_context, stream, handler);
+                let link = over_http(cfg, pending, kept, now_ns, io);
+                let result = protocol.handle_eof(link, stream, handler);
                 self.conclude(result, cfg, now_ns, io, on)
             }
             // The opening request is a request like any other: it has no answer.
@@ -333,12 +335,7 @@ impl Client {
                     let (_, pending, kept) = split(&cfg.app, context.place);
                     let mark = Mark::of(announced.as_ref());
                     let filling = cfg.filling(mark, seq, cfg.common.context(io, now_ns, kept));
-                    protocol.send(
-                        &cfg.parts,
-                        over_http(cfg, pending, kept, now_ns, io),
-                        message_template,
-                        &filling,
-                    );
+                    protocol.send(over_http(cfg, pending, kept, now_ns, io), message_template, &filling);
                 }
             }
             _ => {}
@@ -350,7 +347,7 @@ impl Client {
     pub fn handle_lost(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) -> bool {
         let State::Requesting(protocol) = &mut self.state else { return false };
         let (_, _, kept) = split(&cfg.app, &mut self.place);
-        protocol.handle_lost(&cfg.parts, over_http(cfg, None, kept, now_ns, io), stream)
+        protocol.handle_lost(over_http(cfg, None, kept, now_ns, io), stream)
     }
 
     /// The time named by [`poll_timeout`](Client::poll_timeout) has come.
@@ -369,9 +366,7 @@ impl Client {
                 let (Tunnelled { tunnel, inside }, mut on) = (&mut **of, on as &mut dyn FnMut(Event));
                 tunnel.act(io, |io| inside.handle_timeout(cfg, now_ns, io, &mut on))
             }
-            State::Requesting(protocol) => {
-                protocol.handle_timeout(&cfg.parts, over_http(cfg, None, kept, now_ns, io))
-            }
+            State::Requesting(protocol) => protocol.handle_timeout(over_http(cfg, None, kept, now_ns, io)),
             // It was the app that wanted to be woken.
             State::Open(session) if session.protocol.poll_timeout().is_none_or(|at_ns| now_ns < at_ns) => {
                 Ok(())
@@ -449,8 +444,8 @@ impl Client {
             }
             State::Requesting(protocol) if protocol.is_ready() => {
                 let filling = cfg.filling(mark, seq, cfg.common.context(io, now_ns, kept));
-                let link_context = over_http(cfg, pending, kept, now_ns, io);
-                protocol.send(&cfg.parts, link_context, cfg.message_template(kind, &stamp), &filling)
+                let link = over_http(cfg, pending, kept, now_ns, io);
+                protocol.send(link, cfg.message_template(kind, &stamp), &filling)
             }
             _ => Sending::Out,
         }
@@ -507,7 +502,7 @@ impl Client {
             State::Open(session) => session.sender.close(io, code),
             State::Requesting(protocol) => {
                 let (_, _, kept) = split(&cfg.app, &mut self.place);
-                protocol.close(&cfg.parts, over_http(cfg, None, kept, now_ns, io))
+                protocol.close(over_http(cfg, None, kept, now_ns, io))
             }
             _ => {}
         }
@@ -540,13 +535,13 @@ impl TunnelUser for TunnelledClient<'_> {
     }
 }
 
-/// The context of a protocol over requests.
+/// The link of a protocol over requests.
 fn over_http<'a, I: Io>(
     cfg: &'a Config,
     pending: Option<&'a mut Pending>,
     kept: &'a Kept,
     now_ns: u64,
     io: &'a mut I,
-) -> HttpLinkContext<'a, I> {
-    HttpLinkContext { pending, common: &cfg.common, kept, now_ns, io }
+) -> HttpLink<'a, Parts, I> {
+    HttpLink { parts: &cfg.parts, pending, common: &cfg.common, kept, now_ns, io }
 }

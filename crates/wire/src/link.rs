@@ -63,6 +63,12 @@ pub(crate) struct HttpLink<'a, P, I> {
 }
 
 impl<'a, P, I: Io> HttpLink<'a, P, I> {
+    /// The same link with other parts.
+    pub(crate) fn with<Q>(self, parts: &'a Q) -> HttpLink<'a, Q, I> {
+        let HttpLink { parts: _, pending, common, kept, now_ns, io } = self;
+        HttpLink { parts, pending, common, kept, now_ns, io }
+    }
+
     /// This client's context now.
     pub(crate) fn context(&self) -> ClientContext<'a> {
         self.common.context(self.io, self.now_ns, self.kept)

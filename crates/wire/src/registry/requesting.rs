@@ -1,6 +1,6 @@
 //! A client over plain requests, whichever protocol it speaks.
 
-use app::template::{Filling, Kept};
+use app::template::Filling;
 use codec::StreamId;
 use codec::http::cookies::Cookies;
 
@@ -13,26 +13,8 @@ use crate::failure::Failure;
 use crate::io::{Io, Sending};
 use crate::link::HttpLink;
 use crate::opening::Socket;
-use crate::pending::Pending;
 use crate::protocols;
-use crate::request::Common;
 use crate::resumption::Resumption;
-
-/// The link of any of them, without its parts.
-pub(crate) struct HttpLinkContext<'a, I> {
-    pub(crate) pending: Option<&'a mut Pending>,
-    pub(crate) common: &'a Common,
-    pub(crate) kept: &'a Kept,
-    pub(crate) now_ns: u64,
-    pub(crate) io: &'a mut I,
-}
-
-impl<'a, I> HttpLinkContext<'a, I> {
-    fn with<P>(self, parts: &'a P) -> HttpLink<'a, P, I> {
-        let HttpLinkContext { pending, common, kept, now_ns, io } = self;
-        HttpLink { parts, pending, common, kept, now_ns, io }
-    }
-}
 
 macro_rules! requesting {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
@@ -48,10 +30,10 @@ macro_rules! requesting {
             ($state:expr, $client:ident => $call:expr) => {
                 match $state { $(HttpClientState::$id($client) => $call,)* }
             };
-            ($state:expr, $parts:expr, $context:expr, $client:ident, $link:ident => $call:expr) => {
-                match ($state, $parts) {
+            ($state:expr, $link:ident, $client:ident => $call:expr) => {
+                match ($state, $link.parts) {
                     $((HttpClientState::$id($client), Parts::$id(parts)) => {
-                        let $link = &mut $context.with(parts);
+                        let $link = &mut $link.with(parts);
                         $call
                     })*
                     _ => unreachable!("a client has the parts of its own protocol"),
@@ -86,43 +68,31 @@ macro_rules! requesting {
 protocols!(requesting);
 
 impl HttpClientState {
-    pub(crate) fn handle_open<I: Io>(
-        &mut self,
-        parts: &Parts,
-        context: HttpLinkContext<'_, I>,
-        stream: StreamId,
-    ) {
-        of_any!(self, parts, context, client, link => client.handle_open(link, stream));
+    pub(crate) fn handle_open<I: Io>(&mut self, link: HttpLink<'_, Parts, I>, stream: StreamId) {
+        of_any!(self, link, client => client.handle_open(link, stream));
     }
 
     pub(crate) fn handle_input<I: Io>(
         &mut self,
-        parts: &Parts,
-        context: HttpLinkContext<'_, I>,
+        link: HttpLink<'_, Parts, I>,
         stream: StreamId,
         bytes: &[u8],
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        of_any!(self, parts, context, client, link => client.handle_input(link, stream, bytes, on))
+        of_any!(self, link, client => client.handle_input(link, stream, bytes, on))
     }
 
     pub(crate) fn handle_eof<I: Io>(
         &mut self,
-        parts: &Parts,
-        context: HttpLinkContext<'_, I>,
+        link: HttpLink<'_, Parts, I>,
         stream: StreamId,
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        of_any!(self, parts, context, client, link => client.handle_eof(link, stream, on))
+        of_any!(self, link, client => client.handle_eof(link, stream, on))
     }
 
-    pub(crate) fn handle_lost<I: Io>(
-        &mut self,
-        parts: &Parts,
-        context: HttpLinkContext<'_, I>,
-        stream: StreamId,
-    ) -> bool {
-        of_any!(self, parts, context, client, link => client.handle_lost(link, stream))
+    pub(crate) fn handle_lost<I: Io>(&mut self, link: HttpLink<'_, Parts, I>, stream: StreamId) -> bool {
+        of_any!(self, link, client => client.handle_lost(link, stream))
     }
 
     pub(crate) fn resume(&mut self, resumption: &Resumption) {
@@ -159,16 +129,15 @@ impl HttpClientState {
 
     pub(crate) fn send<I: Io>(
         &mut self,
-        parts: &Parts,
-        context: HttpLinkContext<'_, I>,
+        link: HttpLink<'_, Parts, I>,
         message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
-        of_any!(self, parts, context, client, link => client.send(link, message_template, filling))
+        of_any!(self, link, client => client.send(link, message_template, filling))
     }
 
-    pub(crate) fn close<I: Io>(&mut self, parts: &Parts, context: HttpLinkContext<'_, I>) {
-        of_any!(self, parts, context, client, link => client.close(link));
+    pub(crate) fn close<I: Io>(&mut self, link: HttpLink<'_, Parts, I>) {
+        of_any!(self, link, client => client.close(link));
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -179,11 +148,7 @@ impl HttpClientState {
         of_any!(self, client => client.poll_timeout())
     }
 
-    pub(crate) fn handle_timeout<I: Io>(
-        &mut self,
-        parts: &Parts,
-        context: HttpLinkContext<'_, I>,
-    ) -> Result<(), Failure> {
-        of_any!(self, parts, context, client, link => client.handle_timeout(link))
+    pub(crate) fn handle_timeout<I: Io>(&mut self, link: HttpLink<'_, Parts, I>) -> Result<(), Failure> {
+        of_any!(self, link, client => client.handle_timeout(link))
     }
 }
