@@ -124,7 +124,7 @@ impl Sheet {
             probes.iter().flat_map(|probe| probe.rows(&site, agrees)).collect()
         };
         if stderr::is_live() {
-            stderr::note("measuring for some minutes; Ctrl-C prints what there is until then");
+            stderr::note("measuring for about two minutes; Ctrl-C prints what there is until then");
         }
         let rows = thread::scope(|scope| {
             let waiting = scope.spawn(|| rows_of(&WAITING));

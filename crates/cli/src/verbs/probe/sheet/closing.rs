@@ -45,6 +45,7 @@ impl From<Closing> for NotTried {
     fn from(closing: Closing) -> NotTried {
         NotTried(match closing.end {
             Lost::Interrupted => "interrupted".to_owned(),
+            Lost::Broken => format!("the server sent {}", closing.reason),
             _ => format!("the server closes before it can be found: {closing}"),
         })
     }

@@ -76,7 +76,10 @@ fn slow_reader(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
             Ok(Heard::Nothing) => break None,
             // What the server says by itself is no echo, and prolongs no wait for one.
             Ok(Heard::Message(_) | Heard::Ping | Heard::Pong(_)) => {}
-            Err(closing) if closing.end == Lost::Interrupted => return Err(closing.into()),
+            // A frame that is not read, such as all echoes in one, is no answer of the server's.
+            Err(closing) if matches!(closing.end, Lost::Interrupted | Lost::Broken) => {
+                return Err(closing.into());
+            }
             Err(closing) => break Some(closing),
         }
     };
