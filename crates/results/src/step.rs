@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::error_kind::{is_of_answers, is_of_file, is_of_publishers};
+use stats::error_kind::{is_of_answers, is_of_file, is_of_publishers, is_of_time};
 use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::absences::{Absences, Ages};
@@ -125,9 +125,16 @@ impl Step {
         self.counts.missing.max(self.counts.unacknowledged)
     }
 
-    /// Messages among the errors that the app's file mistakes, and the server does not.
+    /// Messages among the errors that the app's file mistakes or does not mention: nothing went wrong with them.
     pub(crate) fn of_file(&self) -> u64 {
         self.errors.iter().filter(|(kind, _)| is_of_file(kind)).map(|(_, error)| error.count).sum()
+    }
+
+    /// Errors that no lack of CPU makes, on either side.
+    pub(crate) fn errors_of_no_time(&self) -> u64 {
+        let is_made = |kind: &str| is_of_time(kind) || is_of_file(kind);
+        let others = self.errors.iter().filter(|(kind, error)| !error.local && !is_made(kind));
+        others.map(|(_, error)| error.count).sum()
     }
 
     /// Counts as errors the missing messages that a rule of the app's file took for something else: by the

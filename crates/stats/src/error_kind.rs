@@ -53,6 +53,8 @@ not_of_connections! {
 pub const CLOSED: &str = "closed";
 /// A client that was not ready within the connect timeout.
 pub const CONNECT_TIMEOUT: &str = "connect_timeout";
+/// The server missed a heartbeat.
+pub const HEARTBEAT_TIMEOUT: &str = "heartbeat_timeout";
 /// The kernel forbids the connection, as firewalls before or on this machine have it do.
 pub const DENIED: &str = "denied";
 /// The peer closed the connection.
@@ -83,6 +85,27 @@ const ANSWER_PREFIX: &str = "http_";
 /// `wire::Rule` names them.
 const TAKEN_PREFIX: &str = "taken_by_";
 
+/// Kinds of errors that a lack of CPU may make.
+const OF_TIME: &[&str] = &[
+    BROKE_OFF,
+    CLOSED,
+    CONNECT_TIMEOUT,
+    CUT_OFF,
+    EOF,
+    HEARTBEAT_TIMEOUT,
+    JOIN_UNANSWERED,
+    NO_COPIES,
+    NOT_RESENT,
+    RESET,
+    SLOW_DROPPED,
+    STEP_FULL,
+    TIMED_OUT,
+    UNACCEPTED,
+    UNHEEDED,
+    UNMATCHED,
+    UNSENT,
+];
+
 /// The prefix of kinds of errors that are messages without a value that the app's file keeps of them.
 pub const NOT_KEPT_PREFIX: &str = "not_kept_";
 
@@ -101,9 +124,16 @@ pub fn is_taken(kind: &str) -> bool {
     kind.starts_with(TAKEN_PREFIX)
 }
 
-/// Returns whether errors of a kind are messages that the app's file mistakes, and the server does not.
+/// Returns whether errors of a kind are messages that the app's file mistakes or does not mention: nothing went
+/// wrong with them.
 pub fn is_of_file(kind: &str) -> bool {
-    is_taken(kind) || kind == JOINED_BY_COLUMN
+    is_taken(kind) || [JOINED_BY_COLUMN, UNRECOGNISED].contains(&kind)
+}
+
+/// Returns whether a lack of CPU may make errors of a kind: something was waited for in vain, or a connection
+/// ended, as servers end them whose heartbeats are late.
+pub fn is_of_time(kind: &str) -> bool {
+    OF_TIME.contains(&kind.strip_prefix(PUBLISHER_PREFIX).unwrap_or(kind))
 }
 
 /// Returns whether errors of a kind are of the connections of clients that count: not of an answer or of a
@@ -131,6 +161,7 @@ mod tests {
         ] {
             assert_eq!(is_of_connections(kind), expected, "{kind}");
         }
+        assert!(is_of_time("publish_reset") && !is_of_time("http_5xx"));
         assert!(NOT_OF_CONNECTIONS.is_sorted_by(|one, next| one < next), "each is there once");
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
             || are_all_leaked && limit.of.figure() == Some(Figure::Counted(Counted::Wrong))
             || lost_besides.is_some_and(|lost| is_of_missing(limit) && may_hold(limit, lost, step))
             || is_short && is_away
-            || may_be_generators && !limit.is_proof()
+            || may_be_generators && !limit.is_proof() && may_be_of_time(limit, step)
     };
     // One that would have been broken anyway is enough to say that the server failed.
     !step.has_passed() && step.broken().all(may_be_kept)
@@ -47,7 +47,13 @@ fn is_of_missing(limit: &LimitOutcome) -> bool {
     }
 }
 
-/// Returns whether a limit on what did not come may hold if only `lost` of all that is lacking is lost.
+/// Returns whether a limit may hold if what a lack of CPU makes is taken off: of errors, not all is.
+fn may_be_of_time(limit: &LimitOutcome, step: &Step) -> bool {
+    let is_of_errors = limit.of.figure() == Some(Figure::Counted(Counted::Errors));
+    !is_of_errors || may_hold(limit, step.errors_of_no_time(), step)
+}
+
+/// Returns whether a limit on what is counted may hold if only `lost` of all that is counted is lost.
 fn may_hold(limit: &LimitOutcome, lost: u64, step: &Step) -> bool {
     let Some(Figure::Counted(counted)) = limit.of.figure() else { return true };
     if lost == 0 {
@@ -56,7 +62,7 @@ fn may_hold(limit: &LimitOutcome, lost: u64, step: &Step) -> bool {
     // All of it may be of this count: a rule that takes acknowledgements excuses no copies.
     let (count, _) = step.counted(counted);
     let share = lost.min(count) as f64 / count.max(1) as f64;
-    limit.actual.zip(limit.bound()).is_some_and(|(actual, bound)| actual * share <= bound)
+    limit.actual.zip(limit.of.limit()).is_some_and(|(actual, of)| of.is_kept_by(actual * share))
 }
 
 /// Returns whether the generator or the machine held it back.

@@ -263,7 +263,7 @@ fn no_share_is_above_the_whole() {
         ..Default::default()
     };
     for at in 0..3_000 {
-        step.errors.add("unrecognised", at, "who knows");
+        step.errors.add("unmatched", at, "who knows");
     }
     let share =
         |name: &str| Limit::parse(&format!("{name}<1%"), Scenario::Broadcast).unwrap().check(&step).actual;

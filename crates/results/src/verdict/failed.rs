@@ -77,7 +77,19 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
     if is_wrong {
         return Some(Cause::ServerWrong { wrong, of: step.came() });
     }
-    standing::FIGURES.into_iter().find_map(|figure| faulty(step, figure))
+    standing::FIGURES.into_iter().find_map(|figure| faulty(step, figure)).or_else(|| errors(step))
+}
+
+/// Errors that no lack of CPU makes, where a limit on errors is broken by them alone.
+fn errors(step: &Step) -> Option<Cause> {
+    let faulty = step.errors_of_no_time();
+    let (all, of) = step.counted(Counted::Errors);
+    let what = Figure::Counted(Counted::Errors).words();
+    (broke(step, Counted::Errors) && faulty > 0 && faulty == all).then_some(Cause::ServerFaulty {
+        faulty,
+        of,
+        what,
+    })
 }
 
 fn broke(step: &Step, counted: Counted) -> bool {

@@ -285,3 +285,19 @@ fn handshakes_refused_over_http_are_no_answer() {
     );
     assert_eq!(breaks, "breaks.below; 300 clients; server.turned_away of=300 refused=60 what=\"clients\"");
 }
+
+#[test]
+fn contention_makes_no_wrong_errors() {
+    let said = |kind: &str| {
+        let mut step = step();
+        step.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
+        step.errors.add(kind, 0, "");
+        step.limits = vec![Limit::parse("errors==0", Scenario::Echo).unwrap().check(&step)];
+        conclude(&run_of(Scenario::Echo, vec![step])).status()
+    };
+    let expected =
+        [("closed", Status::Unclear), ("join_refused", Status::Failed), ("unrecognised", Status::Passed)];
+    for (kind, status) in expected {
+        assert_eq!(said(kind), status, "{kind}");
+    }
+}
