@@ -122,8 +122,9 @@ fn cells(row: &Row) -> Vec<Cell> {
     let by = if is_open { Cell::Absent } else { signed(row.b - row.a) };
     let percent = row.percent().filter(|_| !is_open);
     let to_tell = match row.runs_to_tell(0.0) {
+        _ if row.told() != Change::CannotTell => Cell::Absent,
         // Of a change that a caveat may be the cause of, no number of runs tells more.
-        _ if row.change != Change::CannotTell => Cell::Absent,
+        _ if row.change != Change::CannotTell => Cell::Said("", "no number would".into()),
         ToTell::NoNumber => Cell::Absent,
         ToTell::Repeats(runs) => {
             let what = if row.is_of_single_runs() { "or more" } else { "a side" };

@@ -1,8 +1,8 @@
 //! Is B really slower than A? (METHODOLOGY "Comparison")
 //!
 //! Welch's test on independent values, one per repeat. Where all are positive, how they vary is taken from
-//! their logarithms: noise multiplies. The interval is a 99% one: with ten figures in a report, 95% would cry
-//! wolf every other time. There are three answers, and the third is that it cannot be told.
+//! their logarithms: noise multiplies. The interval is a 99% one; where many figures are looked at, what
+//! is claimed of any of them has the allowance for all. There are three answers, and the third is that it cannot be told.
 
 use crate::interval::{Interval, Sample, batch_means};
 use crate::student;
@@ -107,6 +107,7 @@ struct Spread {
     finest: f64,
     /// The number of repeats of the side that has fewer.
     repeats: u32,
+    welch: Welch,
 }
 
 /// Scales of intervals.
@@ -169,13 +170,15 @@ pub fn repeats(a: &[f64], b: &[f64], better: Better, kind: Kind) -> Option<Compa
     let mean = |side: &[f64]| side.iter().sum::<f64>() / side.len() as f64;
     let (mean_a, mean_b) = (mean(a), mean(b));
     let finest = finest(scale, kind, mean_a, mean_b);
+    let welch = Welch::of(&of_a, &of_b);
     let spread = Spread {
         variance: of_a.variance + of_b.variance,
         scale,
         finest,
         repeats: a.len().min(b.len()) as u32,
+        welch,
     };
-    let half_width = welch_half_width(&of_a, &of_b) + finest;
+    let half_width = welch.half_width(COMPARISON_CONFIDENCE) + finest;
     let difference = scale.difference(mean_a, mean_b, half_width);
     Some(Comparison::new(mean_a, mean_b, difference, better, Some(spread)))
 }
@@ -211,7 +214,8 @@ pub fn single(a: Single<'_>, b: Single<'_>, better: Better, kind: Kind) -> Optio
         Scale::Linear => (1.0 - 1.0 / RUN_TO_RUN) * a.value.abs().max(b.value.abs()),
     };
     let finest = finest(scale, kind, a.value, b.value);
-    let half_width = welch_half_width(&about(&of_a, a.value), &about(&of_b, b.value)) + finest + allowed;
+    let welch = Welch::of(&about(&of_a, a.value), &about(&of_b, b.value));
+    let half_width = welch.half_width(COMPARISON_CONFIDENCE) + finest + allowed;
     Some(Comparison::new(a.value, b.value, scale.difference(a.value, b.value, half_width), better, None))
 }
 
@@ -241,6 +245,16 @@ impl Comparison {
         } else {
             Change::CannotTell
         }
+    }
+
+    /// Returns whether the change stands where it was looked for in so many metrics: with Bonferroni's allowance,
+    /// no more than one comparison of equals in a hundred has any that does. What was not widened by how repeats
+    /// vary has an allowance of its own.
+    pub fn stands_among(&self, metrics: usize) -> bool {
+        let Some(spread) = self.spread else { return true };
+        let confidence = 1.0 - (1.0 - COMPARISON_CONFIDENCE) / metrics.max(1) as f64;
+        let difference = spread.scale.of_value(self.b) - spread.scale.of_value(self.a);
+        difference.abs() > spread.welch.half_width(confidence) + spread.finest
     }
 
     /// Returns whether the comparison is of single runs, whose variation is not known.
@@ -311,14 +325,29 @@ fn finest(scale: Scale, kind: Kind, a: f64, b: f64) -> f64 {
     }
 }
 
-/// Computes t · √(s²ₐ/nₐ + s²ᵦ/nᵦ), with the Welch–Satterthwaite degrees of freedom.
-fn welch_half_width(a: &Sample, b: &Sample) -> f64 {
-    let (va, vb) = (a.mean_variance(), b.mean_variance());
-    if va + vb == 0.0 {
-        return 0.0;
+/// Welch's test of a difference, on its scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Welch {
+    /// The standard error √(s²ₐ/nₐ + s²ᵦ/nᵦ).
+    error: f64,
+    /// The Welch–Satterthwaite degrees of freedom; 1 where nothing varies.
+    freedom: f64,
+}
+
+impl Welch {
+    fn of(a: &Sample, b: &Sample) -> Self {
+        let (va, vb) = (a.mean_variance(), b.mean_variance());
+        if va + vb == 0.0 {
+            return Welch { error: 0.0, freedom: 1.0 };
+        }
+        let freedom = (va + vb).powi(2) / (va * va / (a.n - 1.0) + vb * vb / (b.n - 1.0));
+        Welch { error: (va + vb).sqrt(), freedom }
     }
-    let df = (va + vb).powi(2) / (va * va / (a.n - 1.0) + vb * vb / (b.n - 1.0));
-    student::t(COMPARISON_CONFIDENCE, df) * (va + vb).sqrt()
+
+    /// Half of the width of the interval at a confidence.
+    fn half_width(&self, confidence: f64) -> f64 {
+        if self.error == 0.0 { 0.0 } else { student::t(confidence, self.freedom) * self.error }
+    }
 }
 
 #[cfg(test)]

@@ -115,11 +115,14 @@ impl Compare {
         let mut found = compare::compare(&a, &b);
         found.notes.extend(repeated);
         let text = report::comparison(&found, &a, &b, self.format.into());
-        output::print(&self.format.in_letters(text))?;
+        let text = self.format.in_letters(text);
         if let Some(failure) = failure {
+            output::print(&text)?;
             return Err(failure);
         }
+        // The rules speak first: what was asked for is answered before anything else that differs.
         let exit = rules::check(&rules, &found);
+        output::print(&text)?;
         Ok(if is_interrupted { Exit::Interrupted } else { exit })
     }
 }

@@ -11,25 +11,78 @@ use crate::difference::{BLIND, level, open, or_more, signed_percent};
 /// Changes that a headline names; the others are counted.
 const NAMED_MAX: usize = 3;
 
-/// Says what has changed from A to B.
+/// Says what has changed from A to B: of what users notice first, with memory and CPU behind it.
 pub(crate) fn headline(found: &Comparison) -> String {
-    let rows: Vec<&Row> = shown(found).collect();
-    let of = |change| rows.iter().filter(|row| row.told() == change).copied().collect::<Vec<_>>();
-    let [worse, better, same, unclear] =
-        [Change::Slower, Change::Faster, Change::NoDifference, Change::CannotTell].map(of);
-    let metrics = format::counted(rows.len() as u64, "metric");
-    match (worse.len(), better.len(), same.len(), unclear.len()) {
-        (0, 0, 0, 0) => "Nothing was measured on both sides".to_owned(),
-        (0, 0, _, 0) => format!("No difference between A and B in {metrics}"),
-        (0, 0, 0, _) => format!("Unclear whether A and B differ in any of {metrics}"),
-        (0, 0, same, _) => format!("Unclear whether A and B differ: no difference in {same} of {metrics}"),
-        (0, n, ..) => format!("B is better than A in {n} of {metrics}: {}", named(&better, found)),
-        (n, 0, ..) => format!("B is worse than A in {n} of {metrics}: {}", named(&worse, found)),
-        (n, m, ..) => format!(
+    let all: Vec<&Row> = shown(found).collect();
+    let (beside, main): (Vec<&Row>, Vec<&Row>) = all.iter().copied().partition(|row| is_of_server(row));
+    let (main, beside) = if main.is_empty() { (beside, main) } else { (main, beside) };
+    let metrics = format::counted(all.len() as u64, "metric");
+    let (worse, better) = (changed(&main, Change::Slower), changed(&main, Change::Faster));
+    let (worse_beside, better_beside) = (changed(&beside, Change::Slower), changed(&beside, Change::Faster));
+    // Chance makes one of many metrics differ now and then. With one that it does not make, all are told.
+    let stands = |row: &&Row| row.found.is_none_or(|found| found.stands_among(all.len()));
+    if worse.iter().chain(&better).any(stands) {
+        return told(&[worse, worse_beside].concat(), &[better, better_beside].concat(), &metrics, found);
+    }
+    let maybe = [worse, better].concat();
+    let said = if maybe.is_empty() {
+        held_back(&main, &metrics, found).unwrap_or_else(|| untold(&all))
+    } else {
+        format!("Unclear whether A and B differ: in {metrics}, chance may make {}", named(&maybe, found))
+    };
+    let beside = [worse_beside, better_beside].concat();
+    if beside.is_empty() { said } else { format!("{said}; {}", named(&beside, found)) }
+}
+
+/// Returns whether a row is of what the server uses, which says nothing of how it serves.
+fn is_of_server(row: &Row) -> bool {
+    row.figure.starts_with("server.")
+}
+
+fn changed<'a>(rows: &[&'a Row], change: Change) -> Vec<&'a Row> {
+    rows.iter().filter(|row| row.told() == change).copied().collect()
+}
+
+/// Changes that can be told; there is at least one.
+fn told(worse: &[&Row], better: &[&Row], metrics: &str, found: &Comparison) -> String {
+    match (worse.len(), better.len()) {
+        (0, n) => format!("B is better than A in {n} of {metrics}: {}", named(better, found)),
+        (n, 0) => format!("B is worse than A in {n} of {metrics}: {}", named(worse, found)),
+        (n, m) => format!(
             "B is worse than A in {n} and better in {m} of {metrics}: {}; {}",
-            named(&worse, found),
-            named(&better, found)
+            named(worse, found),
+            named(better, found)
         ),
+    }
+}
+
+/// Changes that the runs show, and that a caveat may be the cause of. `None`: there is none.
+fn held_back(rows: &[&Row], metrics: &str, found: &Comparison) -> Option<String> {
+    let of = |change| {
+        let has_caveat = |row: &&&Row| row.change == change && row.caveat.is_some();
+        rows.iter().filter(has_caveat).copied().collect::<Vec<_>>()
+    };
+    let (rows, word) = match (of(Change::Slower), of(Change::Faster)) {
+        (worse, _) if !worse.is_empty() => (worse, "worse"),
+        (_, better) => (better, "better"),
+    };
+    let caveat = rows.first()?.caveat.as_ref()?;
+    let (n, named) = (rows.len(), named(&rows, found));
+    Some(format!(
+        "B was {word} than A in {n} of {metrics} ({named}), but this may not be the server's: {caveat}"
+    ))
+}
+
+/// Rows without a change that can be told.
+fn untold(rows: &[&Row]) -> String {
+    let [same, unclear] =
+        [Change::NoDifference, Change::CannotTell].map(|change| changed(rows, change).len());
+    let metrics = format::counted((same + unclear) as u64, "metric");
+    match (same, unclear) {
+        (0, 0) => "Nothing was measured on both sides".to_owned(),
+        (_, 0) => format!("No difference between A and B in {metrics}"),
+        (0, _) => format!("Unclear whether A and B differ in any of {metrics}"),
+        _ => format!("Unclear whether A and B differ: no difference in {same} of {metrics}"),
     }
 }
 
@@ -80,7 +133,7 @@ pub(crate) fn unclear(found: &Comparison) -> Option<String> {
 mod tests {
     use results::Unit;
     use results::finding::Caveat;
-    use stats::compare::Better;
+    use stats::compare::{self, Better, Kind};
 
     use super::*;
 
@@ -123,6 +176,33 @@ mod tests {
     }
 
     #[test]
+    fn memory_stands_behind_what_users_notice() {
+        use Change::{CannotTell, Faster, Slower};
+        let said = |changes: &[(&str, Change)]| headline(&found(changes));
+        let alone = said(&[("rtt.p50", CannotTell), ("server.rss", Faster)]);
+        assert!(alone.starts_with("Unclear") && alone.ends_with("; server.rss +20.0%"), "{alone}");
+        let beside = said(&[("server.rss", Slower), ("rtt.p50", Slower)]);
+        assert_parts(&beside, &["2 of 2", ": rtt.p50 +20.0%, server.rss"]);
+        assert_parts(&said(&[("server.rss", Slower)]), &["worse", "1 of 1"]);
+    }
+
+    #[test]
+    fn one_faint_difference_among_many_is_no_claim() {
+        let faint = compare::repeats(
+            &[9.9, 10.0, 10.1],
+            &[10.5, 10.6, 10.7],
+            Better::Lower,
+            Kind::Measured { grain: 0.0 },
+        );
+        let mut found = found(&["a"; 11].map(|name| (name, Change::CannotTell)));
+        (found.rows[0].found, found.rows[0].change) = (faint, faint.unwrap().change());
+        assert_eq!(found.rows[0].change, Change::Slower);
+        assert_parts(&headline(&found), &["Unclear", "11 metrics", "a +20.0%"]);
+        found.rows.truncate(1);
+        assert_parts(&headline(&found), &["worse"]);
+    }
+
+    #[test]
     fn differences_from_a_bound_are_bounds() {
         let mut found = found(&[("capacity", Change::Slower)]);
         found.rows[0].at_least = [true, false];
@@ -152,6 +232,10 @@ mod tests {
         (found.rows[2].change, found.rows[2].is_blind) = (Change::Faster, true);
         assert_parts(&headline(&found), &["B is worse", "in 1 of 3"]);
         assert_parts(&unclear(&found).expect("two are"), &[&Caveat::MachineFull.to_string(), BLIND]);
+        for row in &mut found.rows {
+            (row.change, row.caveat) = (Change::Slower, Some(Caveat::MachineFull));
+        }
+        assert_parts(&headline(&found), &["B was worse", "3 of 3", &Caveat::MachineFull.to_string()]);
         for row in &mut found.rows {
             (row.change, row.is_blind) = (Change::NoDifference, true);
         }

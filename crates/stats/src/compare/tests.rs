@@ -209,3 +209,22 @@ fn the_interval_holds_its_estimate() {
         }
     }
 }
+
+#[test]
+fn differences_of_equals_do_not_stand_among_many() {
+    let [mut claimed, mut standing] = [0, 0];
+    for seed in 0..200 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut metric = || {
+            let [a, b] = [(); 2].map(|()| runs(&mut random, 8, 1.0, 0.05));
+            repeats(&a, &b, Better::Lower, MS).unwrap()
+        };
+        let all: Vec<Comparison> = (0..11).map(|_| metric()).collect();
+        let is_change = |found: &Comparison| matches!(found.change(), Change::Faster | Change::Slower);
+        claimed += u32::from(all.iter().any(is_change));
+        standing += u32::from(all.iter().any(|found| is_change(found) && found.stands_among(11)));
+    }
+    assert!(claimed > 8 && standing <= 6, "{standing} of {claimed}");
+    let plain = repeats(&[100.0, 101.0, 99.0], &[150.0, 151.0, 149.0], Better::Lower, MS).unwrap();
+    assert!(plain.stands_among(11));
+}
