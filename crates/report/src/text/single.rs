@@ -1,7 +1,7 @@
 //! The page of a run's only step: checks, latencies, resources.
 
 use results::conclusion;
-use results::format::{bytes, count, rate, share, statuses};
+use results::format::{bytes, count, duration, rate, share, statuses};
 use results::standing::{self, Check};
 use results::{Rates, Scenario, Step, Unit};
 use stats::{Count, CountOf, Timed};
@@ -110,8 +110,13 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
             .filter(|per_s| *per_s > 0.0)
             .map_or(String::new(), |per_s| format!(", {}/s {way}", bytes(per_s)))
     };
-    let Rates { sent_bytes_per_s, received_bytes_per_s, .. } = step.rates;
-    let bytes_per_s = link(sent_bytes_per_s, "sent") + &link(received_bytes_per_s, "received");
+    let Rates { sent_bytes_per_s, received_bytes_per_s, received_per_s, .. } = step.rates;
+    // What was sent and what came have a time each, where answers outlast the schedule.
+    let drained_ns = told::answered_in_ns(step);
+    let over = |ns: u64| drained_ns.map_or(String::new(), |_| format!(" in {}", duration(ns)));
+    let (sent_in, answered_in) = (over(step.duration_ns), over(drained_ns.unwrap_or_default()));
+    let bytes_per_s = link(sent_bytes_per_s, &format!("sent{sent_in}"))
+        + &link(received_bytes_per_s, &format!("received{answered_in}"));
     let Some(asked) = step.rates.asked_per_s else {
         return (completed > 0.0).then(|| (None, rate(completed, sends) + &bytes_per_s));
     };
@@ -120,7 +125,10 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
         Unit::Percent => format!(", {} completed in time ({bound}% required)", share(kept)),
         _ => format!(" ({} required)", rate(bound, "")),
     });
-    let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
+    let is_until_last = received_per_s.is_some_and(|per_s| per_s == completed);
+    let completed_in = if is_until_last { answered_in } else { String::new() };
+    let rates =
+        format!("{} of {}{completed_in}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
     Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &bytes_per_s))
 }
 

@@ -1,11 +1,15 @@
 //! Parts of sentences about a step that more than one layout has.
 
 use results::format::{bytes, clients, cores, count, duration, rate};
-use results::{GeneratorUse, Run, Scenario, ServerUse, Step, verdict};
+use results::scenario::Due;
+use results::{GeneratorUse, Rates, Run, Scenario, ServerUse, Step, verdict};
 use stats::{Count, CountOf, Counts, Timed};
 
 use crate::step_table::sizes_of_rooms;
 use crate::text::row::Rows;
+
+/// How many times its schedule it takes until the last answer, for that to be told.
+const DRAINED_FACTOR_MIN: f64 = 1.1;
 
 /// The verb, the protocol and the target: `throng broadcast · json · ws://127.0.0.1:9000/ws`.
 pub(super) fn head(run: &Run) -> String {
@@ -28,9 +32,22 @@ pub(super) fn load(scenario: Scenario, step: &Step) -> String {
         None if step.counts.sent > 0 && facts.is_loop => Some("closed model".to_owned()),
         None => None,
     };
-    let lasted = (step.duration_ns > 0).then(|| duration(step.duration_ns));
+    let last = if facts.due == Due::Copies { "copy" } else { "answer" };
+    let drained = answered_in_ns(step).map(|ns| ns.saturating_sub(step.duration_ns));
+    let drained = drained.map(|ns| format!(" + {} until the last {last}", duration(ns))).unwrap_or_default();
+    let lasted = (step.duration_ns > 0).then(|| duration(step.duration_ns) + &drained);
     let parts = [Some(clients(step.clients)), model, lasted];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The time in which an open model's messages were answered, where that is longer than its schedule: rates of
+/// what came are over it, and rates of what was sent over the schedule (METHODOLOGY "Rates").
+pub(super) fn answered_in_ns(step: &Step) -> Option<u64> {
+    let Rates { asked_per_s, received_per_s, .. } = step.rates;
+    let per_s = received_per_s.filter(|&per_s| per_s > 0.0 && asked_per_s.is_some())?;
+    let ns = 1e9 * step.counts.received as f64 / per_s;
+    // The last answers of any schedule come a little later.
+    (ns > DRAINED_FACTOR_MIN * step.duration_ns as f64).then_some(ns as u64)
 }
 
 /// Metrics that are told wherever there are any.

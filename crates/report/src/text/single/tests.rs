@@ -126,3 +126,26 @@ fn heads_have_the_verb_that_was_typed() {
     assert!(head(&["throng", "audit"]).starts_with("throng audit · "));
     assert!(head(&[]).starts_with("throng broadcast · "));
 }
+
+#[test]
+fn drained_answers_have_a_time_of_their_own() {
+    let said = |received: f64| {
+        let mut step = Step { clients: 20, duration_ns: 4_000_000_000, ..Step::default() };
+        (step.counts.sent, step.counts.expected, step.counts.received) = (48_000, 48_000, 48_000);
+        step.rates = Rates {
+            asked_per_s: Some(12_000.0),
+            achieved_per_s: Some(received),
+            received_per_s: Some(received),
+            sent_bytes_per_s: Some(1_024.0),
+            received_bytes_per_s: Some(2_048.0),
+            ..Rates::default()
+        };
+        lines(Scenario::Http, &step, &Style::PLAIN)
+    };
+    let text = said(6_000.0);
+    assert!(text.contains("4.00s + 4.00s until"), "{text}");
+    let parts = ["requests/s in 8.00s", "sent in 4.00s", "received in 8.00s"];
+    assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    let text = said(12_000.0);
+    assert!(!text.contains(" in 4.00s") && !text.contains("until"), "{text}");
+}
