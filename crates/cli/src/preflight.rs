@@ -83,6 +83,9 @@ fn obstacle(plan: &Plan, access: &AccessArgs, asks: bool, result: &ProbeResult) 
         let text = wrong_status(plan, access, status, result)?;
         return Some(Obstacle { key: format!("status_{status}"), text });
     }
+    if let Some(text) = endless(plan, asks, result) {
+        return Some(Obstacle { key: format!("speaks_{}", DialectId::Sse.name()), text });
+    }
     let heard = result.excerpt();
     if let Some(other) = other_dialect(plan, result, &heard) {
         let dialect = plan.client_spec.dialect.name();
@@ -134,6 +137,24 @@ fn wrong_status(plan: &Plan, access: &AccessArgs, status: u16, result: &ProbeRes
             Some(format!("{kind}: the server answered {asked} with {told}{remedy}"))
         }
     }
+}
+
+/// Explains an event stream that is asked for as a whole, and did not end while one client waited for it.
+fn endless(plan: &Plan, asks: bool, result: &ProbeResult) -> Option<String> {
+    let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
+    let is_whole = asks && http.stream.is_none();
+    let is_over = result.is_answered || result.failure.is_some();
+    let is_stream = Answer::read(&result.said).content_type.as_deref() == Some(EVENT_STREAM);
+    if !is_whole || is_over || !is_stream {
+        return None;
+    }
+    let (scheme, sse) = (if plan.tls.is_some() { "https" } else { "http" }, DialectId::Sse.name());
+    let url =
+        format!("{scheme}://{}{}", plan.client_spec.host, secrets::place(plan.client_spec.path.reveal()));
+    Some(format!(
+        "it answers with an event stream that does not end; to hold it open: throng idle {url} --protocol {sse}; to \
+         time its events: throng stream {url}"
+    ))
 }
 
 /// Returns whether the plan's clients ask for a stream, and only receive.

@@ -1,3 +1,5 @@
+use wire::StreamOptions;
+
 use super::*;
 use crate::flags::args::RunArgs;
 use crate::plan::{self, PlanInputs};
@@ -107,6 +109,20 @@ fn event_streams_are_told_from_websockets() {
         let key = key_of(&plan_for(url, dialect), false, result, names);
         assert!(key.is_some_and(|key| key.starts_with("status_")), "{url}");
     }
+}
+
+#[test]
+fn endless_event_streams_are_no_answers() {
+    let stream = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n";
+    let result = probe_result(None, None, stream);
+    let mut plan = plan_for("http://127.0.0.1:1/events", "http");
+    let names = ["throng idle http://127.0.0.1:1/events --protocol sse"];
+    assert_eq!(key_of(&plan, true, &result, &names).as_deref(), Some("speaks_sse"));
+    let ended = ProbeResult { is_answered: true, status: Some(200), ..result.clone() };
+    assert_eq!(key_of(&plan, true, &ended, &[]), None);
+    let http = HttpOptions { stream: Some(StreamOptions::default()), ..HttpOptions::default() };
+    plan.client_spec.of_dialect.settings = http.into();
+    assert_eq!(key_of(&plan, true, &result, &[]), None, "its events are what is timed");
 }
 
 #[test]

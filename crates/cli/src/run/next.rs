@@ -15,7 +15,7 @@ mod unserved;
 use failure::{cause, failed, is_hopeless, is_sender_left_out, losses};
 pub(crate) use line::begin;
 use line::{Line, Next, SECOND_NS, is_taken};
-use unserved::{log_in, look_at_server, restart_server, speak_its_words, start_server};
+use unserved::{hold_streams, log_in, look_at_server, restart_server, speak_its_words, start_server};
 
 /// Suggestions that are printed; with more, none is the next.
 const SHOWN_MAX: usize = 2;
@@ -39,11 +39,12 @@ const HELD_SHARE: f64 = 0.8;
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
 /// Rules that each speak of something that happened, the most urgent first.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     log_in,
     restart_server,
     start_server,
     speak_its_words,
+    hold_streams,
     require_history,
     enlarge_pool,
     leave_out_sender,

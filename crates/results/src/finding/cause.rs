@@ -152,6 +152,13 @@ findings! {
         /// Messages sent.
         messages: u64,
     } => "it answered none of {}", messages.of("message");
+    /// Answers in pieces were all still coming when the wait for them ended.
+    ServerStreaming "server.streaming" {
+        /// Answers that were still coming.
+        answers: u64,
+        /// Events of them that had come.
+        events: u64,
+    } => "it was still sending {} after {}: they may have no end", answers.of("answer"), events.of("event");
     /// The server used up the CPU that it may use.
     ServerCpu "server.cpu" {
         /// Percent of these cores.

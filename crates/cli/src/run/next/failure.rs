@@ -42,7 +42,12 @@ pub(super) fn serves_none(run: &Run) -> bool {
 
 /// Returns whether fewer clients, or a lower rate, would fare no better with the server as it is.
 pub(super) fn is_hopeless(run: &Run) -> bool {
-    has_ended(run) || serves_none(run) || is_misunderstood(run)
+    has_ended(run) || serves_none(run) || is_misunderstood(run) || is_endless(run)
+}
+
+/// Returns whether no streamed answer ended while throng waited.
+pub(super) fn is_endless(run: &Run) -> bool {
+    matches!(cause(run), Some(Cause::ServerStreaming { .. }))
 }
 
 /// Returns whether clients were ready, and the server never answered a message of theirs, or in a way that the app's

@@ -496,3 +496,26 @@ fn full_machines_hold_no_rate() {
     run.verdict.bottleneck = Some(full.into());
     assert_eq!(proposed(&run).0, ["move_generator"]);
 }
+
+#[test]
+fn endless_streams_are_held_open() {
+    for (line, expected) in [
+        (
+            "throng stream http://h/events -c 100",
+            ("hold_streams", "throng idle http://h/events --protocol sse"),
+        ),
+        (
+            "throng stream http://h/ --body x -d 5s",
+            ("wait_for_streams", "throng stream http://h/ --body x -d 5s --drain-timeout 60s"),
+        ),
+    ] {
+        let mut run = run(line, |step| {
+            let counts = Counts { sent: 10, expected: 10, missing: 10, unended: 10, ..Counts::default() };
+            broken(step, "missing==0", counts);
+            step.bottleneck = Some(Cause::ServerStreaming { answers: 10, events: 1_680 }.into());
+        });
+        run.target.url = line.split(' ').nth(2).unwrap().to_owned();
+        let (keys, command) = proposed(&run);
+        assert_eq!((&keys[..], &*command), (&[expected.0][..], expected.1));
+    }
+}

@@ -5,7 +5,8 @@ use results::finding::Cause;
 use results::{Run, Scenario};
 use stats::error_kind;
 
-use super::failure::{cause, failed, has_ended, is_misunderstood, serves_none};
+use super::DRAIN_TIMEOUT_NS;
+use super::failure::{cause, failed, has_ended, is_endless, is_misunderstood, serves_none};
 use super::line::{Line, Next, is_taken};
 use crate::flags::access;
 
@@ -91,4 +92,19 @@ pub(super) fn speak_its_words(run: &Run, _: &Conclusion) -> Option<Next> {
     }
     let what = "if the server does not know throng's messages, write your own:";
     Some(Next { key, what: what.into(), words: Some(writing_app(run)?) })
+}
+
+/// Streams without an end are held open, as users do; answers that have one, such as a model's, are waited for.
+pub(super) fn hold_streams(run: &Run, _: &Conclusion) -> Option<Next> {
+    let line = Line::of(run).filter(|_| is_endless(run))?;
+    let is_asked_for = ["api", "app", "body", "method"].into_iter().any(|flag| line.has(flag));
+    if is_asked_for || !run.target.url.starts_with("http") {
+        let line = line.with_longer("drain-timeout", DRAIN_TIMEOUT_NS)?;
+        return Some(line.to("wait_for_streams", "wait longer for the ends of answers:"));
+    }
+    let (program, url) = (run.command.first()?.as_str(), run.target.url.as_str());
+    let words = [program, "idle", url, "--protocol", "sse"].map(str::to_owned);
+    let words = words.into_iter().chain(line.words_of(&ACCESS)).collect();
+    let what = "hold streams that have no end open, as users do:".to_owned();
+    Some(Next { key: "hold_streams", what, words: Some(words) })
 }
