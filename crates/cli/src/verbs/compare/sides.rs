@@ -17,9 +17,13 @@ pub(super) fn refuse_servers(a: &str, b: &str) -> Result<(), Failure> {
     if !(is_server(a) && is_server(b)) {
         return Ok(());
     }
+    // Requests have a verb of their own, and a WebSocket may be given without its scheme.
+    let verb = |url: &str| if url.starts_with("http") { "http" } else { "echo" };
     let problem = format!(
-        "these are servers, and runs are compared; to measure both in turns: throng compare --run-a 'echo {a}' --run-b \
-         'echo {b}' --fail-if 'p99 slower by 10%'"
+        "these are servers, and runs are compared; to measure both in turns: throng compare --run-a '{} {a}' --run-b \
+         '{} {b}' --fail-if 'p99 slower by 10%'",
+        verb(a),
+        verb(b)
     );
     Err(Failure::usage("A B", problem).because("servers"))
 }
@@ -79,7 +83,9 @@ mod tests {
             path.display().to_string()
         });
         assert!(refuse_servers(&files.join(","), &format!("{},@2", files[0])).is_ok());
-        assert!(refuse_servers("127.0.0.1:9/ws", "ws://h/").is_err());
+        let refused = |a: &str, b: &str| refuse_servers(a, b).unwrap_err().to_string();
+        assert!(refused("127.0.0.1:9/ws", "ws://h/").contains("--run-a 'echo 127.0.0.1:9/ws'"));
+        assert!(refused("http://a/", "https://b/").contains("--run-b 'http https://b/'"));
     }
 
     #[test]
