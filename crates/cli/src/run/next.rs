@@ -12,7 +12,7 @@ mod failure;
 mod line;
 mod unserved;
 
-use failure::{cause, failed, is_hopeless, is_sender_left_out, losses};
+use failure::{cause, failed, is_hopeless, is_sender_left_out, is_wrong_from_start, losses};
 pub(crate) use line::begin;
 use line::{Line, Next, SECOND_NS, is_taken};
 use unserved::{hold_streams, log_in, look_at_server, restart_server, speak_its_words, start_server};
@@ -39,7 +39,7 @@ const HELD_SHARE: f64 = 0.8;
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
 /// Rules that each speak of something that happened, the most urgent first.
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     log_in,
     restart_server,
     start_server,
@@ -56,6 +56,7 @@ const RULES: [Rule; 23] = [
     move_generator,
     ask_for_less,
     search_below,
+    look_at_answer,
     try_fewer,
     take_more_samples,
     add_clients_for_memory,
@@ -247,9 +248,19 @@ fn searching(run: &Run, from: u64) -> Option<Line> {
     line.with("initial-clients", from)?.switched("search")
 }
 
+/// Fewer clients get the same answers where the share that is wrong was there from the start.
+fn look_at_answer(run: &Run, _: &Conclusion) -> Option<Next> {
+    let is_answered = is_hopeless(run) || has_steps(run);
+    (is_wrong_from_start(run) && !is_answered).then_some(())?;
+    let what =
+        "as many were wrong from the first second: see the error above, and the server's own log".to_owned();
+    Some(Next { key: "look_at_answer", what, words: None })
+}
+
 fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let clients = failed(run)?.clients;
-    let is_answered = is_hopeless(run) || ask_for_less(run, conclusion).is_some();
+    let other = ask_for_less(run, conclusion).or_else(|| look_at_answer(run, conclusion));
+    let is_answered = is_hopeless(run) || other.is_some();
     if conclusion.status() != Status::Failed || has_steps(run) || is_answered || clients < 2 {
         return None;
     }

@@ -2,7 +2,10 @@
 
 use results::conclusion;
 use results::finding::{Cause, Loss};
-use results::{Run, Step};
+use results::{Run, Second, Step};
+
+/// How many times as large the share of wrong answers is in the last half of a load that makes it grow.
+const GROWTH_MIN: f64 = 1.5;
 
 /// The step whose failure the run is about.
 pub(super) fn failed(run: &Run) -> Option<&Step> {
@@ -27,11 +30,13 @@ pub(super) fn has_ended(run: &Run) -> bool {
     matches!(cause(run), Some(Cause::ServerEnded { .. } | Cause::ServerEndedConnecting))
 }
 
-/// Returns whether no client was let in and kept, or every answer was wrong.
+/// Returns whether no client was let in and kept, no request answered, or every answer wrong.
 pub(super) fn serves_none(run: &Run) -> bool {
     match cause(run) {
         Some(Cause::ServerTookNone { .. }) => true,
         Some(Cause::ServerWrong { wrong, of }) => wrong == of,
+        // A message may be one that the server does not know; a request is one to any server of HTTP.
+        Some(Cause::ServerAnsweredNone { .. }) => !run.scenario.facts().has_dialects,
         Some(Cause::ServerLostClients { lost, of, .. }) => {
             let has_messages = run.scenario.facts().has_messages;
             lost == of && has_messages && run.steps.iter().all(|step| step.came() == 0)
@@ -58,4 +63,19 @@ pub(super) fn is_misunderstood(run: &Run) -> bool {
     let is_silent = |step: &Step| step.is_unanswered() && step.unpublished().is_none();
     let is_silent = !has_answered && failed(run).is_some_and(is_silent);
     run.scenario.facts().has_dialects && (is_of_file || is_silent)
+}
+
+/// Returns whether as large a share of the answers was wrong in the first half of the load as in the last: then the
+/// load did not make it grow.
+pub(super) fn is_wrong_from_start(run: &Run) -> bool {
+    let is_wrong = matches!(cause(run), Some(Cause::ServerWrong { .. }));
+    let Some(step) = failed(run).filter(|_| is_wrong) else { return false };
+    let rows: Vec<&Second> = step.window().map(|(row, _)| row).collect();
+    let share = |rows: &[&Second]| {
+        let errors: u64 = rows.iter().map(|row| row.errors).sum();
+        let received: u64 = rows.iter().map(|row| row.received).sum();
+        errors as f64 / received.max(1) as f64
+    };
+    let (first, last) = rows.split_at(rows.len() / 2);
+    !first.is_empty() && share(last) <= GROWTH_MIN * share(first)
 }

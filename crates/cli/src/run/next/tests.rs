@@ -519,3 +519,25 @@ fn endless_streams_are_held_open() {
         assert_eq!((&keys[..], &*command), (&[expected.0][..], expected.1));
     }
 }
+
+#[test]
+fn wrong_answers_from_the_start_are_looked_at() {
+    for (errors, expected) in [([5, 5, 5, 5], "look_at_answer"), ([0, 1, 10, 10], "try_fewer")] {
+        let run = run("throng http http://h/ -c 100 -d 4s", |step| {
+            broken(step, "wrong==0", Counts { sent: 400, expected: 400, received: 400, ..Counts::default() });
+            step.duration_ns = 4 * SECOND_NS;
+            let ends = (1..).map(|second| second * SECOND_NS);
+            let rows = ends.zip(errors);
+            step.series = rows
+                .map(|(t_ns, errors)| Second { t_ns, received: 100, errors, ..Second::default() })
+                .collect();
+            step.bottleneck = Some(Cause::ServerWrong { wrong: 20, of: 400 }.into());
+        });
+        assert_eq!(proposed(&run).0[0], expected, "{errors:?}");
+    }
+    let silent = run("throng http http://h/ -c 100", |step| {
+        broken(step, "missing==0", Counts { sent: 100, expected: 100, missing: 100, ..Counts::default() });
+        step.bottleneck = Some(Cause::ServerAnsweredNone { messages: 100 }.into());
+    });
+    assert!(!proposed(&silent).0.contains(&"try_fewer"));
+}
