@@ -47,6 +47,17 @@ impl Exit {
             Outcome::Held | Outcome::Nothing => Exit::Fine,
         }
     }
+
+    /// Says on standard error why a run fails that has passed: its results do not know of `--strict`.
+    pub(crate) fn tell(self) {
+        if self == Exit::Untrusted {
+            stderr::line(format_args!(
+                "throng: exit code {}, by --strict: the generator or the machine, not the server, may have decided the \
+                 result",
+                self as u8
+            ));
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

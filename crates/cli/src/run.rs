@@ -96,7 +96,9 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
         Err(failure) if was_interrupted => _ = failure.report(),
         measured => measured?,
     }
-    Ok(if was_interrupted { Exit::Interrupted } else { exit })
+    let exit = if was_interrupted { Exit::Interrupted } else { exit };
+    exit.tell();
+    Ok(exit)
 }
 
 /// Starts the workers, here or on the agents of a fleet, and connects the target's metrics.
