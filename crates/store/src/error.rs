@@ -62,7 +62,7 @@ pub enum StoreError {
         list: String,
     },
     /// Several runs are meant.
-    #[error("{reference:?} is the beginning of several run ids: {}; give more characters", ids.join(", "))]
+    #[error("{reference:?} means several runs: {}; give the id of one", ids.join(", "))]
     Ambiguous {
         /// The text that was to name a run.
         reference: String,

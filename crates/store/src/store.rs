@@ -203,7 +203,8 @@ impl Store {
         self.ask(|connection| entry::list(connection, query))
     }
 
-    /// The id of the run that is meant: by its id or the beginning of it, by `@N` for the N-th newest, or `last`.
+    /// The id of the run that is meant: by its id or the beginning of it, by `@N` for the N-th newest, or `last`; or by a
+    /// name that no other run has.
     ///
     /// # Errors
     /// [`StoreError::NoRun`] with ids that look like it; [`StoreError::Ambiguous`].
@@ -218,6 +219,9 @@ impl Store {
         }
         // Nothing is the beginning of everything.
         let mut ids = if reference.is_empty() { Vec::new() } else { self.ids_like(reference)? };
+        if ids.is_empty() {
+            ids = self.ids_named(reference)?;
+        }
         match ids.as_slice() {
             [] => Err(self.no_run(reference, self.near(reference)?)),
             [_] => Ok(ids.remove(0)),
@@ -301,11 +305,20 @@ impl Store {
     }
 
     fn ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let select =
-            "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_ns DESC, id DESC";
+        self.ids(
+            "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_ns DESC, id DESC",
+            prefix,
+        )
+    }
+
+    fn ids_named(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        self.ids("SELECT id FROM runs WHERE name = ?1 ORDER BY started_ns DESC, id DESC", name)
+    }
+
+    fn ids(&self, select: &str, of: &str) -> Result<Vec<String>, StoreError> {
         self.ask(|connection| {
             let mut statement = connection.prepare_cached(select)?;
-            statement.query_map([prefix], |row| row.get(0))?.collect()
+            statement.query_map([of], |row| row.get(0))?.collect()
         })
     }
 

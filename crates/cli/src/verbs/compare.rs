@@ -21,7 +21,7 @@ use turns::{Taken, TurnArgs};
 /// Is B really slower than A? Every metric of both, the difference, its interval, and what that means
 ///
 /// A and B are runs: results files, directories of results files (as --out DIR writes them), or runs in the
-/// store, by id, the beginning of the id, @N or last. Several runs of a side, separated by commas, are
+/// store, by id, the beginning of the id, name, @N or last. Several runs of a side, separated by commas, are
 /// repeats: take three or more, in turns. One run of each, with 20 seconds or more per step, can only tell
 /// differences of about a factor of two. "Unclear" is a valid answer: the interval then includes both no
 /// difference and one that matters: see "Comparison" in `throng docs methodology`. Of the directories of two

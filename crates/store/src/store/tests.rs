@@ -122,6 +122,19 @@ fn unknown_scenarios_are_listed_as_kept() {
 }
 
 #[test]
+fn runs_are_found_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
+    for (id, name) in [("1-a", "before"), ("2-b", "after"), ("3-c", "after")] {
+        store.save(&Run { id: id.into(), name: Some(name.into()), ..run_of(1) }).unwrap();
+    }
+    assert_eq!(store.find("before").unwrap(), "1-a");
+    let Err(StoreError::Ambiguous { ids, .. }) = store.find("after") else { panic!("two have the name") };
+    assert_eq!(ids.len(), 2);
+    assert!(matches!(store.find("afte"), Err(StoreError::NoRun { .. })), "a name is whole");
+}
+
+#[test]
 fn absent_runs_name_their_store() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("team.db");
