@@ -288,7 +288,8 @@ fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         let seconds = (took_s * needed as f64 / samples.max(1) as f64 * 1.2).ceil();
         (seconds, "measure for long enough to trust the percentiles:")
     };
-    let line = Line::of(run).filter(|_| seconds <= DURATION_S_MAX)?;
+    // Each answer of a provider's API is paid for.
+    let line = Line::of(run).filter(|line| seconds <= DURATION_S_MAX && !line.has("api"))?;
     Some(for_seconds(line, step, seconds)?.to("take_more_samples", what))
 }
 

@@ -335,6 +335,17 @@ fn few_samples_are_followed_by_a_longer_run() {
 }
 
 #[test]
+fn paid_answers_are_not_asked_for_longer() {
+    for (flags, expected) in [("", true), (" --api openai", false)] {
+        let mut run = run(&format!("throng stream http://h/ -c 4 -d 10s{flags}"), |_| {});
+        run.verdict
+            .caveats
+            .push(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 }.into());
+        assert_eq!(proposed(&run).0.contains(&"take_more_samples"), expected, "{flags}");
+    }
+}
+
+#[test]
 fn two_samples_are_no_measure_of_time() {
     let after = |took_ns, samples| {
         let took = |step: &mut Step| step.duration_ns = took_ns;
