@@ -128,7 +128,8 @@ impl Observer for Live {
         if self.line.is_finished() {
             self.line.reset();
         }
-        self.line.set_message(terminal::in_letters(describe(progress)));
+        let text = describe(progress, stderr::columns().unwrap_or(usize::MAX));
+        self.line.set_message(terminal::in_letters(text));
         self.line.tick();
     }
 
@@ -152,7 +153,11 @@ pub(crate) fn live_line() -> ProgressBar {
     ProgressBar::no_length().with_style(style)
 }
 
-fn describe(progress: &Progress) -> String {
+/// The columns of the spinner.
+const SPINNER_COLUMNS: usize = 2;
+
+/// The parts of the line that fit: of a latency that was cut off, the unit would be another.
+fn describe(progress: &Progress, columns: usize) -> String {
     // What matters most comes first: a terminal of 80 columns shows no more than the latencies.
     let (usable, clients) = (count(progress.usable), counted(progress.clients.into(), "client"));
     let warmup = if progress.is_warmup { "warm-up: " } else { "" };
@@ -166,7 +171,17 @@ fn describe(progress: &Progress) -> String {
         let cpu = [("server", second.server_cpu_percent), ("generator", second.generator_cpu_percent)];
         parts.extend(cpu.into_iter().filter_map(|(whose, cpu)| Some(format!("{whose} {:.0}% CPU", cpu?))));
     }
-    parts.join(" · ")
+    let mut line = String::new();
+    for part in parts {
+        let joint = if line.is_empty() { "" } else { " · " };
+        let width =
+            [line.as_str(), joint, part.as_str()].map(|text| text.chars().count()).iter().sum::<usize>();
+        if !line.is_empty() && width + SPINNER_COLUMNS > columns {
+            break;
+        }
+        line = line + joint + &part;
+    }
+    line
 }
 
 #[cfg(test)]
@@ -194,9 +209,13 @@ mod tests {
             second: Some(second),
             ..Progress::default()
         };
+        let whole = describe(&progress, usize::MAX);
         assert_eq!(
-            describe(&progress),
+            whole,
             "loading 4/5 clients · 1 error · 1,000/s sent, 20/s received · p50 1.50ms p99 3.00ms · generator 7% CPU"
         );
+        let columns = whole.chars().count() + SPINNER_COLUMNS;
+        assert_eq!(describe(&progress, columns), whole);
+        assert!(describe(&progress, columns - 1).ends_with("p99 3.00ms"));
     }
 }

@@ -38,8 +38,13 @@ pub(crate) fn line(text: impl Display) {
 /// Prints a note to the user, or an error.
 pub(crate) fn note(text: &str) {
     let said = format!("throng: {text}");
-    let columns = io::stderr().is_terminal().then(terminal::size).and_then(Result::ok);
-    line(columns.map_or_else(|| said.clone(), |(columns, _)| folded(&said, columns.into())));
+    line(columns().map_or_else(|| said.clone(), |columns| folded(&said, columns)));
+}
+
+/// The columns of the terminal; `None` where it is none, or does not say.
+pub(crate) fn columns() -> Option<usize> {
+    let size = io::stderr().is_terminal().then(terminal::size).and_then(Result::ok);
+    size.map(|(columns, _)| columns.into())
 }
 
 /// Breaks lines that are too long between words, as a terminal would within them. What has an order of lines, such as

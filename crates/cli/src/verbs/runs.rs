@@ -25,7 +25,8 @@ use trend::Trend;
 
 /// The runs in the store: list, trend, show, tag, delete, export, import
 ///
-/// Name a run by its id, by the beginning of its id, by its name if no other has it, by @N for the N-th newest, or by `last`.
+/// Name a run by its id, by the beginning of its id, by its name if no other has it, by @N for the N-th newest,
+/// or by `last`.
 #[derive(Args)]
 pub(crate) struct Runs {
     #[command(subcommand)]
