@@ -214,7 +214,9 @@ fn did_not_break(run: &Run) -> Option<Claim> {
     let claim = Claim::passed("breaks.not", tried).toned(tone).with_cause(found.cloned()).joined_by("; ");
     // Capacity is claimed of this load, and a step that the user ended may have failed in the time that was left.
     let is_whole = heaviest.is_none_or(|step| !step.was_interrupted());
-    Some(if is_whole { claim.of(most) } else { claim })
+    // Connections of requests stand for no clients: any number of users may share them.
+    let is_of_clients = run.scenario.facts().has_dialects;
+    Some(if is_whole && is_of_clients { claim.of(most) } else { claim })
 }
 
 fn heaviest_tried(run: &Run) -> Option<&Step> {

@@ -73,6 +73,15 @@ fn held_loads_are_said_with_those_tried() {
 }
 
 #[test]
+fn connections_of_requests_are_no_capacity() {
+    for (scenario, expected) in [(Scenario::Echo, true), (Scenario::Http, false)] {
+        let conclusion = conclude(&run_of(scenario, vec![step()]));
+        assert_eq!(conclusion.status(), Status::Passed);
+        assert_eq!(conclusion.result().contains("300 clients (highest"), expected, "{scenario}");
+    }
+}
+
+#[test]
 fn a_killed_server_holds_nothing() {
     let (how_much, breaks, outcome) = said(Scenario::Echo, |step| {
         step.counts = Counts { sent: 840, expected: 840, received: 840, disconnects: 300, ..step.counts };
