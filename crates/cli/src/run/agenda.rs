@@ -61,7 +61,7 @@ impl Agenda {
     /// The next step, unless something speaks against it.
     pub(crate) fn poll(&mut self, is_interrupted: bool) -> Next {
         // First of all: a run that had no step left is not cut short by an interrupt now.
-        let Some(order) = self.course.poll() else { return Next::Over(None) };
+        let Some(order) = self.course.poll() else { return Next::Over(self.usual_end()) };
         if is_interrupted {
             return Next::Interrupted;
         }
@@ -73,6 +73,15 @@ impl Agenda {
             return Next::Over(Some(Caveat::EndedByFiles { clients, remedy }));
         }
         Next::Step(order)
+    }
+
+    /// The caveat that a search passed up to the end that it has where the user set none: the most clients of one
+    /// process.
+    fn usual_end(&self) -> Option<Caveat> {
+        let found = self.course.capacity().filter(|found| found.at_least)?;
+        let most = processes::clients_of_one_process().ok()?;
+        let remedy = "--max-clients".to_owned();
+        (found.clients == most).then_some(Caveat::EndedByFiles { clients: most, remedy })
     }
 
     /// The warm-up is over.
@@ -142,6 +151,23 @@ mod tests {
         agenda.handle(&order, &Step::default());
         let Next::Over(Some(caveat)) = agenda.poll(false) else { panic!("20 are too many") };
         assert_eq!(caveat, Caveat::EndedByFiles { clients: 15, remedy: "--processes".into() });
+    }
+
+    #[test]
+    fn searches_name_the_end_that_nobody_set() {
+        let most = processes::clients_of_one_process().unwrap();
+        for (max, is_usual) in [(most, true), (most - 1, false)] {
+            let search = SearchConfig { start: max, step: max, max, tolerance: 0.05, repeats: 1 };
+            let mut agenda = agenda(Course::search(search, RULE), max).unwrap();
+            let note = loop {
+                match agenda.poll(false) {
+                    Next::Step(order) => agenda.handle(&order, &Step::default()),
+                    Next::Over(note) => break note,
+                    Next::Interrupted => unreachable!("nobody interrupts it"),
+                }
+            };
+            assert_eq!(note.is_some(), is_usual, "{note:?}");
+        }
     }
 
     #[test]

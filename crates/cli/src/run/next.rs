@@ -351,7 +351,11 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         // A search goes no further than one process unless it is told to, and on a fleet it has to be told.
         let needs_end = line.has("fleet") || line.needs_processes(step.clients);
         let line = if needs_end { line.with("max-clients", more)?.with_room_for(more) } else { line };
-        return Some(line.to("search_above", "find the limit:"));
+        // A closed loop has no more under way with more clients: it finds how many the server keeps connected.
+        let is_closed = step.rates.asked_per_s.is_none() && step.counts.sent > 0;
+        let what =
+            if is_closed { "find the limit of clients, with no more under way:" } else { "find the limit:" };
+        return Some(line.to("search_above", what));
     }
     let is_of_clients = matches!(run.scenario, Scenario::Idle | Scenario::Storm) && more <= CLIENTS_MAX;
     let line = Line::of(run).filter(|_| is_of_clients)?;
