@@ -162,7 +162,9 @@ pub(super) fn slow_time(step: &Step) -> Option<String> {
 /// CPU and memory of server and generator; a generator that is known stands beside a server that is not seen.
 pub(super) fn resources(step: &Step) -> Vec<(&'static str, String)> {
     let server = step.server.as_ref().map(server_use).filter(|text| !text.is_empty());
-    let generator = step.generator.as_ref().map(generator_use).filter(|text| !text.is_empty());
+    let of_machine = step.machine.as_ref().and_then(|machine| machine.cores).map_or(1.0, f64::from);
+    let generator = step.generator.as_ref().map(|generator| generator_use(generator, of_machine));
+    let generator = generator.filter(|text| !text.is_empty());
     let unseen = generator.as_ref().map(|_| "not seen".to_owned());
     let known = [("server", server.or(unseen)), ("generator", generator)];
     known.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
@@ -182,9 +184,10 @@ fn server_use(server: &ServerUse) -> String {
     [program, Some(used)].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
 }
 
-/// `1% of a core, 20 MiB, up to 166ms late`.
-fn generator_use(generator: &GeneratorUse) -> String {
-    let used = cpu_and_memory(generator.cpu_percent_mean, "a core", generator.rss_bytes_peak);
+/// `1% of 2 cores, 20 MiB, up to 166ms late`. As the server's, its CPU is a share of all cores of its machine.
+fn generator_use(generator: &GeneratorUse, of_machine: f64) -> String {
+    let cpu_percent = generator.cpu_percent_mean.map(|percent| percent / of_machine);
+    let used = cpu_and_memory(cpu_percent, &cores(of_machine), generator.rss_bytes_peak);
     if generator.loop_lag.is_empty() {
         return used;
     }

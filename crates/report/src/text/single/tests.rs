@@ -149,3 +149,11 @@ fn drained_answers_have_a_time_of_their_own() {
     let text = said(12_000.0);
     assert!(!text.contains(" in 4.00s") && !text.contains("until"), "{text}");
 }
+
+#[test]
+fn both_ends_have_shares_of_all_cores() {
+    let mut step = sample::broadcast_step();
+    step.machine = Some(results::MachineUse { cores: Some(2), ..Default::default() });
+    step.generator.as_mut().unwrap().cpu_percent_mean = Some(30.0);
+    assert!(plain(Scenario::Broadcast, step).contains("15% of 2 cores"));
+}
