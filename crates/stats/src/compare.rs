@@ -1,8 +1,9 @@
 //! Is B really slower than A? (METHODOLOGY "Comparison")
 //!
 //! Welch's test on independent values, one per repeat. Where all are positive, how they vary is taken from
-//! their logarithms: noise multiplies. The interval is a 99% one; where many figures are looked at, what
-//! is claimed of any of them has the allowance for all. There are three answers, and the third is that it cannot be told.
+//! their logarithms: noise multiplies. The interval is a 99% one; where many figures are looked at, what is
+//! claimed of any of them has the allowance for all. There are three answers, and the third is that it cannot
+//! be told.
 
 use crate::interval::{Interval, Sample, batch_means};
 use crate::student;

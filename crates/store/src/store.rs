@@ -203,8 +203,8 @@ impl Store {
         self.ask(|connection| entry::list(connection, query))
     }
 
-    /// The id of the run that is meant: by its id or the beginning of it, by `@N` for the N-th newest, or `last`; or by a
-    /// name that no other run has.
+    /// The id of the run that is meant: by its id or the beginning of it, by `@N` for the N-th newest, or `last`;
+    /// or by a name that no other run has.
     ///
     /// # Errors
     /// [`StoreError::NoRun`] with ids that look like it; [`StoreError::Ambiguous`].

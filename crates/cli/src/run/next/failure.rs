@@ -65,8 +65,8 @@ pub(super) fn is_misunderstood(run: &Run) -> bool {
     run.scenario.facts().has_dialects && (is_of_file || is_silent)
 }
 
-/// Returns whether as large a share of the answers was wrong in the first half of the load as in the last: then the
-/// load did not make it grow.
+/// Returns whether as large a share of the answers was wrong in the first half of the load as in the last: then
+/// the load did not make it grow.
 pub(super) fn is_wrong_from_start(run: &Run) -> bool {
     let is_wrong = matches!(cause(run), Some(Cause::ServerWrong { .. }));
     let Some(step) = failed(run).filter(|_| is_wrong) else { return false };
