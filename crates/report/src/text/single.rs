@@ -1,7 +1,7 @@
 //! The page of a run's only step: checks, latencies, resources.
 
 use results::conclusion;
-use results::format::{bytes, count, duration, rate, share, statuses};
+use results::format::{bytes, clients, count, duration, rate, share, statuses};
 use results::standing::{self, Check};
 use results::{Rates, Scenario, Step, Unit};
 use stats::{Count, CountOf, Timed};
@@ -127,8 +127,11 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     });
     let is_until_last = received_per_s.is_some_and(|per_s| per_s == completed);
     let completed_in = if is_until_last { answered_in } else { String::new() };
-    let rates =
-        format!("{} of {}{completed_in}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
+    // A schedule is of all clients: the ones that are there send for those that are not.
+    let usable = step.usable.filter(|&usable| usable < step.clients);
+    let from = usable.map(|usable| format!(" from {}", clients(usable))).unwrap_or_default();
+    let completed = rate(completed, "");
+    let rates = format!("{} of {}{from}{completed_in}", completed.trim_end_matches("/s"), rate(asked, sends));
     Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &bytes_per_s))
 }
 

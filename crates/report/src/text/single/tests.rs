@@ -157,3 +157,14 @@ fn both_ends_have_shares_of_all_cores() {
     step.generator.as_mut().unwrap().cpu_percent_mean = Some(30.0);
     assert!(plain(Scenario::Broadcast, step).contains("15% of 2 cores"));
 }
+
+#[test]
+fn rates_name_the_clients_that_send() {
+    let said = |usable: u64| {
+        let mut step = Step { clients: 100, usable: Some(usable), ..Step::default() };
+        step.rates = Rates { asked_per_s: Some(100.0), achieved_per_s: Some(100.0), ..Rates::default() };
+        lines(Scenario::Echo, &step, &Style::PLAIN)
+    };
+    assert!(said(20).contains("messages/s from 20 clients"));
+    assert!(!said(100).contains(" from "));
+}
