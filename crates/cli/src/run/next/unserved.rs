@@ -4,6 +4,7 @@ use results::conclusion::Conclusion;
 use results::finding::Cause;
 use results::{Run, Scenario};
 use stats::error_kind;
+use wire::DialectId;
 
 use super::DRAIN_TIMEOUT_NS;
 use super::failure::{cause, failed, has_ended, is_endless, is_misunderstood, serves_none};
@@ -103,7 +104,7 @@ pub(super) fn hold_streams(run: &Run, _: &Conclusion) -> Option<Next> {
         return Some(line.to("wait_for_streams", "wait longer for the ends of answers:"));
     }
     let (program, url) = (run.command.first()?.as_str(), run.target.url.as_str());
-    let words = [program, "idle", url, "--protocol", "sse"].map(str::to_owned);
+    let words = [program, "idle", url, "--protocol", DialectId::Sse.name()].map(str::to_owned);
     let words = words.into_iter().chain(line.words_of(&ACCESS)).collect();
     let what = "hold streams that have no end open, as users do:".to_owned();
     Some(Next { key: "hold_streams", what, words: Some(words) })
