@@ -14,7 +14,7 @@ mod unserved;
 
 use failure::{cause, failed, is_hopeless, is_sender_left_out, is_wrong_from_start, losses};
 pub(crate) use line::begin;
-use line::{Line, Next, SECOND_NS, is_taken};
+use line::{DRAIN_TIMEOUT_NS, Line, Next, SECOND_NS, is_taken};
 use unserved::{hold_streams, log_in, look_at_server, restart_server, speak_its_words, start_server};
 
 /// Suggestions that are printed; with more, none is the next.
@@ -23,8 +23,6 @@ const SHOWN_MAX: usize = 2;
 const DURATION_S: f64 = 10.0;
 /// The duration to hold a capacity for before it is relied on.
 const CONFIRMED_FOR_NS: u64 = 60 * SECOND_NS;
-/// A wait for copies that are still on their way, at least.
-const DRAIN_TIMEOUT_NS: u64 = 60 * SECOND_NS;
 /// A wait for a client that a slow server keeps, at least.
 const CONNECT_TIMEOUT_NS: u64 = 10 * SECOND_NS;
 /// The longest duration that is proposed to get enough samples.

@@ -11,6 +11,8 @@ use crate::{look, processes};
 /// The program's command line, whose flags and verbs are proposed.
 static GRAMMAR: OnceLock<fn() -> Command> = OnceLock::new();
 pub(super) const SECOND_NS: u64 = 1_000_000_000;
+/// A wait for what is still on its way, at least.
+pub(super) const DRAIN_TIMEOUT_NS: u64 = 60 * SECOND_NS;
 
 /// A next step for the user, and the way to take it.
 #[derive(Clone, Debug, PartialEq)]

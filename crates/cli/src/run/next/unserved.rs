@@ -6,9 +6,8 @@ use results::{Run, Scenario};
 use stats::error_kind;
 use wire::DialectId;
 
-use super::DRAIN_TIMEOUT_NS;
 use super::failure::{cause, failed, has_ended, is_endless, is_misunderstood, serves_none};
-use super::line::{Line, Next, is_taken};
+use super::line::{DRAIN_TIMEOUT_NS, Line, Next, is_taken};
 use crate::flags::access;
 
 /// Flags without which a server may say something else to a client that looks.
