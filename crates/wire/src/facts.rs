@@ -127,6 +127,8 @@ pub enum TokenHome {
     Nowhere,
     /// Into this parameter of the query.
     Query(&'static str),
+    /// Into the `Authorization` header, as a bearer token unless it names its scheme (RFC 6750 §2.1).
+    Authorization,
     /// Into a message of the protocol's own, unless another place was asked for.
     Message,
 }

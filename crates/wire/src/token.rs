@@ -14,6 +14,10 @@ pub(crate) fn place(options: &mut Options, home: TokenHome) -> Result<(), BadOpt
         (Some(place), _) => place,
         (None, TokenHome::Query(name)) => TokenPlace::Query(name.to_owned()),
         (None, TokenHome::Message) => return Ok(()),
+        (None, TokenHome::Authorization) => {
+            options.headers.push(("Authorization".to_owned(), authorization(&token)));
+            return Ok(());
+        }
         (None, TokenHome::Nowhere) => {
             let places = "query:NAME, header:NAME or cookie:NAME, as this protocol has no place of its own";
             return Err(bad("token-in", places));
@@ -35,6 +39,15 @@ pub(crate) fn place(options: &mut Options, home: TokenHome) -> Result<(), BadOpt
         }
     }
     Ok(())
+}
+
+/// The value of an `Authorization` header. A scheme and its credentials have a space between them, and a bearer
+/// token has none (RFC 9110 §11.4, RFC 6750 §2.1).
+fn authorization(token: &Secret) -> Secret {
+    match token.reveal().contains(' ') {
+        true => token.clone(),
+        false => format!("Bearer {}", token.reveal()).into(),
+    }
 }
 
 fn bad(option: &'static str, expected: &'static str) -> BadOption {

@@ -97,6 +97,7 @@ fn a_token_goes_where_each_protocol_has_it() {
     for (dialect, place, expected) in [
         (DialectId::Actioncable, None, format!("GET /cable?jid={TOKEN} HTTP/1.1\r\n")),
         (DialectId::Phoenix, None, format!("?vsn=2.0.0&token={TOKEN} HTTP/1.1\r\n")),
+        (DialectId::Sse, None, format!("\r\nAuthorization: Bearer {TOKEN}\r\n")),
         (DialectId::Raw, Some(TokenPlace::Query("t k".into())), format!("/ws?t%20k={TOKEN} HTTP")),
         (DialectId::Raw, Some(TokenPlace::Cookie("jid".into())), format!("\r\nCookie: jid={TOKEN}\r\n")),
         (DialectId::Sockjs, Some(TokenPlace::Header("X-T".into())), format!("\r\nX-T: {TOKEN}\r\n")),

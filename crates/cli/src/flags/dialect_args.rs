@@ -162,6 +162,7 @@ pub(crate) fn dialect_help() -> String {
 fn token_homes() -> String {
     let home = |dialect: &DialectId| match dialect.facts().token {
         TokenHome::Query(name) => Some(format!("{} query:{name}", dialect.name())),
+        TokenHome::Authorization => Some(format!("{} Authorization: Bearer", dialect.name())),
         TokenHome::Nowhere | TokenHome::Message => None,
     };
     let homes: Vec<String> = DialectId::ALL.iter().filter_map(home).collect();

@@ -98,9 +98,9 @@ pub(crate) fn for_requests(arg: clap::Arg) -> clap::Arg {
             )
             .help_heading("Load"),
         "token" => arg.help_heading("Requests"),
-        "token_in" => {
-            arg.help_heading("Requests").help("Where it goes: query:NAME, header:NAME or cookie:NAME")
-        }
+        "token_in" => arg
+            .help_heading("Requests")
+            .help("Where it goes: query:NAME, header:NAME or cookie:NAME [default: Authorization: Bearer]"),
         // Hidden, but still parsed: a user who gives one is told why it means nothing here.
         _ if is_of_dialects || FOREIGN.contains(&id) => arg.hide(true),
         _ => arg,

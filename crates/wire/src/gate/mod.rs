@@ -49,7 +49,7 @@ impl Gate {
 pub(crate) fn token_names() -> impl Iterator<Item = &'static str> {
     let homes = DialectId::ALL.iter().filter_map(|dialect| match dialect.facts().token {
         TokenHome::Query(name) => Some(name),
-        TokenHome::Nowhere | TokenHome::Message => None,
+        TokenHome::Nowhere | TokenHome::Authorization | TokenHome::Message => None,
     });
     TOKENS.into_iter().chain(homes)
 }

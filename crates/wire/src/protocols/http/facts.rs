@@ -1,6 +1,6 @@
 //! Facts of plain HTTP.
 
-use crate::facts::{Facts, Form};
+use crate::facts::{Facts, Form, TokenHome};
 
 pub(super) static FACTS: Facts = Facts {
     name: "http",
@@ -8,5 +8,6 @@ pub(super) static FACTS: Facts = Facts {
     form: Form::Raw,
     can_broadcast: false,
     asks: true,
+    token: TokenHome::Authorization,
     ..Facts::USUAL
 };

@@ -1,7 +1,7 @@
 //! Facts and flags of server-sent events.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts, Joins};
+use crate::facts::{AppRules, Body, Facts, Joins, TokenHome};
 use crate::flag::Flag;
 
 /// fetch-event-source and most clients of language models ask with a body.
@@ -25,6 +25,7 @@ pub(super) static FACTS: Facts = Facts {
     // Chromium, event_source.cc, kDefaultReconnectDelay, unless the server has sent `retry`.
     backoff: Backoff::Steps { ms: &[], then_ms: 3_000.0 },
     only_receives: true,
+    token: TokenHome::Authorization,
     flags: &[METHOD, BODY],
     server_flags: &[HEARTBEAT],
     app: Some(AppRules {
