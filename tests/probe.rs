@@ -125,6 +125,22 @@ fn foreign_servers_get_few_requests() {
     }
 }
 
+#[test]
+fn refusals_at_any_path_name_no_protocol() {
+    let asked = AtomicUsize::new(0);
+    // The page, and the upgrade at its path.
+    let server = HostileServer::start(move |p| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => p.answer("200 OK\r\nContent-Length: 0").fin(),
+        _ => p.answer("401 Unauthorized\r\nContent-Length: 0").fin(),
+    });
+    let outcome = probe(&[&server.url()]);
+    assert!(outcome.code == Some(0) && requests(&outcome) <= REQUESTS_MAX, "{outcome}");
+    assert!(outcome.stdout.contains("-H 'Cookie"), "{outcome}");
+    let proposed = proposed(&outcome);
+    let names_socket = |command: &String| command.contains("ws://") || command.contains("--from");
+    assert!(!proposed.iter().any(names_socket), "{outcome}");
+}
+
 /// As Rails does just after its start: the first client of a part of it waits until that is loaded.
 #[test]
 fn slow_first_answers_are_asked_for_again() {

@@ -126,6 +126,7 @@ impl Probe {
             left_out: &prober.left_out,
             silent: &prober.silent,
             is_origin_left_out: prober.is_origin_left_out,
+            is_closed: prober.is_closed,
             access: &prober.args.access,
             has_user: prober.target.userinfo.is_some(),
             found: &found,

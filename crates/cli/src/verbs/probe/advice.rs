@@ -30,6 +30,10 @@ const NAMED_MAX: usize = 3;
 /// The way to a WebSocket that may be behind a refusal.
 const ORIGIN_LEFT_OUT: &str = "\n  places that refused were asked without an Origin: try --origin URL";
 
+/// A login that hides what is behind it.
+const CLOSED: &str = "\n  every other path wants a login, so nothing is known behind it: log in\n  \
+                      with -H 'Cookie: …' or -H 'Authorization: Bearer …', and look again";
+
 /// A command to type, and what it is for.
 #[derive(Debug, PartialEq, Eq)]
 struct Command {
@@ -59,6 +63,8 @@ pub(super) struct View<'a> {
     pub(super) silent: &'a [String],
     /// True if a place refused a client without an origin, and was not asked with one.
     pub(super) is_origin_left_out: bool,
+    /// True if usual places refuse clients as a path does that nobody has.
+    pub(super) is_closed: bool,
     /// The flags by which the server lets clients in.
     pub(super) access: &'a AccessArgs,
     /// True if the URL has a user.
@@ -87,8 +93,11 @@ impl View<'_> {
                 paths if paths.len() <= NAMED_MAX => format!("\n  no answer in time: {}", paths.join(", ")),
                 paths => format!("\n  no answer in time at {} paths; is the server busy?", paths.len()),
             };
+            let closed = if self.is_closed { CLOSED } else { "" };
             let origin = if self.is_origin_left_out { ORIGIN_LEFT_OUT } else { "" };
-            text.push_str(&format!("  no WebSocket found{left_out}{silent}{origin}\n  {PATH_ELSEWHERE}\n"));
+            text.push_str(&format!(
+                "  no WebSocket found{left_out}{silent}{closed}{origin}\n  {PATH_ELSEWHERE}\n"
+            ));
         }
         if let Some((place, said)) = barrier(found, *trial) {
             text.push_str(&format!("\nIn the way at {place}: {said}\n"));

@@ -7,7 +7,7 @@ use engine::ProbeResult;
 use load::{Plan, Workload};
 use net::signals::Interrupts;
 use stats::error_kind;
-use wire::HttpOptions;
+use wire::{DialectId, HttpOptions};
 
 use crate::answer::Answer;
 use crate::app_file::BroadcastArgs;
@@ -19,7 +19,7 @@ use crate::secrets;
 use crate::target::Target;
 use crate::verbs::probe::advice::Trial;
 use crate::verbs::probe::places::{self, Place, RequestKind};
-use crate::verbs::probe::reply::{self, Found, Reply};
+use crate::verbs::probe::reply::{self, Barrier, Found, Reply};
 
 /// Connections that one look makes at most.
 const REQUESTS_MAX: usize = 14;
@@ -35,6 +35,8 @@ const ENDS: [&str; 4] = [error_kind::EOF, "tls_eof", error_kind::RESET, "not_htt
 /// The types of the URL's own answer: a page, or else the event stream that nchan refuses to clients that do
 /// not accept one.
 const ACCEPT: (&str, &str) = ("Accept", "text/html, text/event-stream;q=0.9, */*;q=0.8");
+/// A path that no server has. What is said there says nothing of a usual place.
+const NOBODYS: &str = "/throng-looks-for-nothing-here";
 /// Any status of an answer is worth knowing.
 const ANY_STATUS: (u16, u16) = (200, 599);
 
@@ -49,6 +51,10 @@ pub(super) struct Prober {
     unmoved: Vec<u16>,
     /// True if a place refused a client without an origin, and was not asked with one.
     pub(super) is_origin_left_out: bool,
+    /// The reply of a path that nobody has, once it was asked.
+    nobodys: Option<Reply>,
+    /// True if that path refuses clients as usual places do.
+    pub(super) is_closed: bool,
     /// Paths of places that were left out, for want of connections or time.
     pub(super) left_out: Vec<String>,
     /// Paths of places without an answer.
@@ -66,6 +72,8 @@ impl Prober {
             requests: 0,
             unmoved: Vec::new(),
             is_origin_left_out: false,
+            nobodys: None,
+            is_closed: false,
             left_out: Vec::new(),
             silent: Vec::new(),
         }
@@ -124,10 +132,21 @@ impl Prober {
                 Err(_) if self.interrupts.count() > 0 => break,
                 asked => asked?,
             };
-            let one = match place.is_page() {
+            let mut one = match place.is_page() {
                 true => reply::stream(&place, &reply, &statuses),
                 false => reply::found(&place, &reply, first.status),
             };
+            // What the user names is there, whatever other paths say.
+            if one.is_some() && place != itself && reply::is_refused_upgrade(&place, &reply) {
+                let is_said = match self.is_said_anywhere(&reply) {
+                    Err(_) if self.interrupts.count() > 0 => break,
+                    is_said => is_said?,
+                };
+                if is_said {
+                    let barrier = one.take().and_then(|one| one.barrier);
+                    self.is_closed |= matches!(barrier, Some(Barrier::Login(_)));
+                }
+            }
             if one.is_none() && place.is_get() {
                 statuses.push(reply.status);
             }
@@ -138,6 +157,21 @@ impl Prober {
             }
         }
         Ok(found)
+    }
+
+    /// Returns whether a path that nobody has is refused with the same status: then, so is everything that needs
+    /// a login, and the refusal shows no protocol.
+    fn is_said_anywhere(&mut self, reply: &Reply) -> Result<bool, Failure> {
+        let status = match &self.nobodys {
+            Some(nobodys) => nobodys.status,
+            None if self.is_over(FOR_TRIAL) => return Ok(false),
+            None => {
+                let place = Place::at(NOBODYS, RequestKind::Upgrade(DialectId::Raw));
+                let reply = self.ask(&place, None, TIMEOUT)?;
+                self.nobodys.insert(reply).status
+            }
+        };
+        Ok(status == reply.status)
     }
 
     /// The reply of a place; the first that is silent is asked once more, and longer: a server that has just

@@ -113,6 +113,11 @@ pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> 
     })
 }
 
+/// Returns whether a WebSocket was refused before anything was said in its protocol.
+pub(super) fn is_refused_upgrade(place: &Place, reply: &Reply) -> bool {
+    !place.is_get() && reply.status.is_some_and(|status| status != 101)
+}
+
 /// The stream at a place where one usually is. Another page of the server's is none, nor is a refusal with one of
 /// these statuses, which it has for plain requests to other places, too: the first is that of the URL.
 pub(super) fn stream(place: &Place, reply: &Reply, usual_statuses: &[Option<u16>]) -> Option<Found> {

@@ -28,6 +28,7 @@ fn view(access: &AccessArgs) -> View<'_> {
         left_out: &[],
         silent: &[],
         is_origin_left_out: false,
+        is_closed: false,
         access,
         has_user: false,
         found: &[],
@@ -185,6 +186,15 @@ fn refusals_without_an_origin_name_its_flag() {
     for is_origin_left_out in [false, true] {
         let text = View { is_origin_left_out, ..view(&access) }.text();
         assert_eq!(text.contains("--origin"), is_origin_left_out, "{text}");
+    }
+}
+
+#[test]
+fn closed_servers_name_the_login_flag() {
+    let access = AccessArgs::default();
+    for is_closed in [false, true] {
+        let text = View { is_closed, ..view(&access) }.text();
+        assert_eq!(text.contains("-H 'Cookie"), is_closed, "{text}");
     }
 }
 
