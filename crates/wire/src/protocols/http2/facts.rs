@@ -1,6 +1,6 @@
 //! Facts of HTTP/2.
 
-use crate::facts::{Facts, Form};
+use crate::facts::{Facts, Form, TokenHome};
 
 pub(super) static FACTS: Facts = Facts {
     name: "http2",
@@ -8,6 +8,7 @@ pub(super) static FACTS: Facts = Facts {
     form: Form::Raw,
     can_broadcast: false,
     asks: true,
+    token: TokenHome::Authorization,
     alpn: Some("h2"),
     ..Facts::USUAL
 };
