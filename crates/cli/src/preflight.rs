@@ -134,7 +134,10 @@ fn wrong_status(plan: &Plan, access: &AccessArgs, status: u16, result: &ProbeRes
                 true => format!(" and an event stream; pass --protocol {}", DialectId::Sse.name()),
                 false => remedy(plan, access, status, false),
             };
-            Some(format!("{kind}: the server answered {asked} with {told}{remedy}"))
+            // An app file may have named the path, not the URL. A token may be in its query under any name.
+            let path = plan.client_spec.path.reveal().split('?').next().unwrap_or_default();
+            let path = secrets::place(path);
+            Some(format!("{kind}: the server answered {asked} at {path} with {told}{remedy}"))
         }
     }
 }
