@@ -39,16 +39,21 @@ const RATE: &[&str] = &["--rate"];
 const MESSAGES: &[&str] = &["--sample-size", "--amount"];
 
 /// Flags of k6, Artillery, hey, oha, autocannon and wrk; and names that could mean two things here.
-const FOREIGN: [Foreign; 13] = [
+const FOREIGN: [Foreign; 18] = [
     Foreign { name: "-c", ours: CLIENTS },
+    Foreign { name: "-u", ours: CLIENTS },
     Foreign { name: "--vus", ours: CLIENTS },
     Foreign { name: "--connections", ours: CLIENTS },
     Foreign { name: "--count", ours: CLIENTS },
     Foreign { name: "--qps", ours: RATE },
+    Foreign { name: "--rps", ours: RATE },
     Foreign { name: "--arrival-rate", ours: RATE },
     Foreign { name: "--iterations", ours: MESSAGES },
     Foreign { name: "--requests", ours: MESSAGES },
     Foreign { name: "--timeout", ours: &["--connect-timeout"] },
+    Foreign { name: "--threshold", ours: &["--limit"] },
+    Foreign { name: "--thresholds", ours: &["--limit"] },
+    Foreign { name: "-k", ours: &["--insecure"] },
     Foreign { name: "--rooms", ours: &["--room-count"] },
     Foreign { name: "--people", ours: &["--users"] },
     Foreign { name: "--users", ours: &["--sessions"] },
@@ -282,6 +287,11 @@ mod tests {
             ("throng idle -c 5", "-c", "--clients?"),
             ("throng http --qps 10", "--qps", "--rate"),
             ("throng http --vus 10", "--vus", "--connections"),
+            ("throng echo -u 10", "-u", "--clients?"),
+            ("throng http --rps 10", "--rps", "--rate?"),
+            ("throng http --threshold p95<1ms", "--threshold", "--limit?"),
+            ("throng http --thresholds p95<1ms", "--thresholds", "--limit?"),
+            ("throng http -k", "-k", "--insecure?"),
             ("throng http --iterations 10", "--iterations", "--amount"),
             ("throng echo --rooms 10", "--rooms", "--room-count?"),
             ("throng echo --people users.csv", "--people", "--users?"),
