@@ -31,6 +31,7 @@ fn wrong_usage_is_named() {
         ("sing ws://127.0.0.1:1/", "sing.invalid_subcommand", "sing"),
         ("echo ftp://127.0.0.1/", "url", "ftp"),
         ("echo ws://", "url", "ws://"),
+        ("http ws://127.0.0.1/", "url", "throng echo ws://127.0.0.1/"),
         ("echo ws://127.0.0.1:99999/", "url", "99999"),
         ("echo ws://127.0.0.1:http/", "url", "127.0.0.1:http"),
         ("echo ws://127.0.0.1:1/ --clients 0", "clients", "0"),

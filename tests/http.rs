@@ -166,7 +166,7 @@ fn answers_of_a_warmup_delay_no_request() {
 #[test]
 fn wrong_usage_is_named() {
     let cases: &[(&str, &str)] = &[
-        ("ws://127.0.0.1:1/", "http://"),
+        ("ws://127.0.0.1:1/", "throng echo ws://127.0.0.1:1/"),
         ("http://127.0.0.1:1/ -c 0", "--connections"),
         ("http://127.0.0.1:1/ -p 0", "--pipelining"),
         ("http://127.0.0.1:1/ -p 2 --no-keep-alive", "--no-keep-alive"),

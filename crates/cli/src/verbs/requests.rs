@@ -271,7 +271,11 @@ impl RequestArgs {
             && !is_over_websocket
             && !self.has_scheme(&["http://", "https://"])
         {
-            let problem = format!("{:?}: expected something like http://127.0.0.1:8080/", secrets::url(url));
+            let url = secrets::url(url);
+            let problem = match self.is_for_websockets() {
+                true => format!("{url:?}: a WebSocket; load it with throng echo {url}"),
+                false => format!("{url:?}: expected something like http://127.0.0.1:8080/"),
+            };
             return Err(Failure::usage("URL", problem));
         }
         let target = target::of(&self.run, self.connections())?;
