@@ -67,7 +67,8 @@ impl TlsError {
             }
             TlsError::WrongHost => Some("use the name that the certificate carries, or pass --insecure"),
             TlsError::UnknownIssuer => Some("pass the issuer's certificate with --ca, or --insecure"),
-            TlsError::SelfSigned | TlsError::BadCertificate => {
+            TlsError::SelfSigned => Some("trust it with --ca FILE, or accept any with --insecure"),
+            TlsError::BadCertificate => {
                 Some("if it is the server's own, pass the certificate with --ca, or pass --insecure")
             }
             // RFC 8446, section 6.2: certificate_required, and what servers say instead of it.
@@ -129,7 +130,7 @@ impl fmt::Display for TlsError {
             TlsError::NotYetValid => "the certificate is not valid yet",
             TlsError::WrongHost => "the certificate is for another host",
             TlsError::UnknownIssuer => "the certificate's issuer is not trusted",
-            TlsError::SelfSigned => "the certificate is a certificate authority's own",
+            TlsError::SelfSigned => "the certificate is self-signed",
             TlsError::BadCertificate => "the certificate is not to be trusted",
             TlsError::Alert(code) => {
                 return write!(f, "the peer refused with alert {code} ({:?})", AlertDescription::from(*code));
