@@ -119,6 +119,7 @@ impl Probe {
             Some(found) if found.barrier.is_none() => prober.try_echo(found)?,
             _ => None,
         };
+        let unanswered = first.unanswered(prober.target.tls_name.is_none());
         let view = View {
             url: secrets::url(&prober.target.url),
             is_short: self.short,
@@ -126,6 +127,7 @@ impl Probe {
             left_out: &prober.left_out,
             silent: &prober.silent,
             is_origin_left_out: prober.is_origin_left_out,
+            unanswered: unanswered.as_deref(),
             is_closed: prober.is_closed,
             access: &prober.args.access,
             has_user: prober.target.userinfo.is_some(),

@@ -63,6 +63,8 @@ pub(super) struct View<'a> {
     pub(super) silent: &'a [String],
     /// True if a place refused a client without an origin, and was not asked with one.
     pub(super) is_origin_left_out: bool,
+    /// The reason why the URL itself gave no answer.
+    pub(super) unanswered: Option<&'a str>,
     /// True if usual places refuse clients as a path does that nobody has.
     pub(super) is_closed: bool,
     /// The flags by which the server lets clients in.
@@ -82,6 +84,9 @@ impl View<'_> {
         let width = found.iter().map(|found| found.url.chars().count()).max().unwrap_or_default();
         for place in *found {
             text.push_str(&format!("  {:width$}  {}\n", place.url, line(place)));
+        }
+        if let Some(why) = self.unanswered.filter(|_| found.is_empty()) {
+            text.push_str(&format!("  {why}\n"));
         }
         if !found.iter().any(|found| found.service.example().is_some()) {
             let left_out = match self.left_out {

@@ -47,6 +47,18 @@ impl Reply {
         is_late && self.status.is_none()
     }
 
+    /// The reason why there is no answer, and its remedy.
+    pub(super) fn unanswered(&self, is_plain: bool) -> Option<String> {
+        let (kind, why) = self.failure.as_ref().filter(|_| self.status.is_none())?;
+        let ends = [error_kind::EOF, error_kind::RESET].contains(&kind.as_str());
+        let tls = if ends && is_plain {
+            "\n  a server that expects TLS does so: try throng https://…"
+        } else {
+            ""
+        };
+        Some(format!("{kind}: {why}{tls}"))
+    }
+
     /// The server's end of the connection, in words. Any other failure is one of the protocol that is usual at the
     /// place, which the server may not speak.
     fn end(&self) -> Option<&str> {

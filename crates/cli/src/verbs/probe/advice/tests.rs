@@ -1,6 +1,7 @@
 //! Commands that are proposed for what was found, as they are typed.
 
 use super::*;
+use crate::verbs::probe::reply::Reply;
 
 const URL: &str = "ws://h:1/";
 
@@ -28,6 +29,7 @@ fn view(access: &AccessArgs) -> View<'_> {
         left_out: &[],
         silent: &[],
         is_origin_left_out: false,
+        unanswered: None,
         is_closed: false,
         access,
         has_user: false,
@@ -187,6 +189,19 @@ fn refusals_without_an_origin_name_its_flag() {
         let text = View { is_origin_left_out, ..view(&access) }.text();
         assert_eq!(text.contains("--origin"), is_origin_left_out, "{text}");
     }
+}
+
+#[test]
+fn missing_answers_are_explained() {
+    let access = AccessArgs::default();
+    let ended = Reply { failure: Some(("eof".to_owned(), "it ended".to_owned())), ..Reply::default() };
+    for (is_plain, has_tls) in [(true, true), (false, false)] {
+        let why = ended.unanswered(is_plain);
+        let text = View { unanswered: why.as_deref(), ..view(&access) }.text();
+        assert!(text.contains("eof") && text.contains("https://") == has_tls, "{text}");
+    }
+    let answered = Reply { status: Some(200), ..ended };
+    assert_eq!(answered.unanswered(true), None);
 }
 
 #[test]
