@@ -41,8 +41,8 @@ pub(crate) fn place(options: &mut Options, home: TokenHome) -> Result<(), BadOpt
     Ok(())
 }
 
-/// The value of an `Authorization` header. A scheme and its credentials have a space between them, and a bearer
-/// token has none (RFC 9110 §11.4, RFC 6750 §2.1).
+/// The value of an `Authorization` header. A scheme and its credentials have a space between them, and a
+/// bearer token has none (RFC 9110 §11.4, RFC 6750 §2.1).
 fn authorization(token: &Secret) -> Secret {
     match token.reveal().contains(' ') {
         true => token.clone(),

@@ -159,8 +159,8 @@ impl Prober {
         Ok(found)
     }
 
-    /// Returns whether a path that nobody has is refused with the same status: then, so is everything that needs
-    /// a login, and the refusal shows no protocol.
+    /// Returns whether a path that nobody has is refused with the same status: then, so is everything that
+    /// needs a login, and the refusal shows no protocol.
     fn is_said_anywhere(&mut self, reply: &Reply) -> Result<bool, Failure> {
         let status = match &self.nobodys {
             Some(nobodys) => nobodys.status,
