@@ -21,6 +21,7 @@ use crate::talk::Talk;
 use crate::talk::purposes::Purpose;
 use crate::toml_text::{TomlText, counted, inline, plain, quoted, texts};
 use crate::trace::Trace;
+use crate::type_member;
 use crate::writing::Writing;
 
 /// Rules that are written: of a server with more kinds of messages, the rest is a remark.
@@ -53,7 +54,10 @@ pub struct Draft {
 /// Writes the file for a session, or for two of different users at the same time; `users` is the name of the CSV.
 pub fn draft(recordings: &[Recording], users: &str) -> Draft {
     let mut carried: Vec<Carried> = recordings.iter().map(carried::read).collect();
-    let talks: Vec<Talk> = carried.iter_mut().map(|one| Talk::new(std::mem::take(&mut one.turns))).collect();
+    // Of both sessions: a kind that one hears is looked for among the other's.
+    let type_at = type_member::find(carried.iter().flat_map(|one| &one.turns));
+    let turns = carried.iter_mut().map(|one| std::mem::take(&mut one.turns));
+    let talks: Vec<Talk> = turns.map(|turns| Talk::new(turns, type_at.as_deref())).collect();
     let of = |at: usize| {
         let other = talks.get(1 - at);
         Session::new(&recordings[at], &carried[at], &talks[at], other).write(users)

@@ -8,6 +8,7 @@ use crate::credentials::{arguments, is_argument, is_login, is_pin, login_command
 use crate::json::{self, Leaf};
 use crate::naming::SEQ;
 use crate::toml_text::{escaped, inline, plain, quoted};
+use crate::type_member;
 
 /// Members by which apps name the kind of a message.
 const NAMING: [&str; 12] = [
@@ -108,9 +109,10 @@ impl Name {
 }
 
 impl Kind {
-    pub(crate) fn of(turn: &Turn, leaves: &[Leaf]) -> Kind {
+    /// The kind of a message; `type_at`: the member that names it, where it is called unlike those of [`NAMING`].
+    pub(crate) fn of(turn: &Turn, leaves: &[Leaf], type_at: Option<&str>) -> Kind {
         // From the surest sign to the weakest: names that the protocol gives, a frame's command, members such
-        // as `type`, an event, the keys of an object, the first word.
+        // as `type`, an event, a member that is used like `type`, the keys of an object, the first word.
         let event = turn.event.clone();
         let signs = turn.signs.iter().map(|sign| (sign.pointer.to_owned(), Name::text(&sign.text)));
         let signs: BTreeMap<String, Name> = signs.collect();
@@ -128,6 +130,10 @@ impl Kind {
             Tag::Members(members)
         } else if event.is_some() {
             Tag::Nothing
+        } else if let Some((pointer, word)) =
+            type_at.and_then(|pointer| Some((pointer, type_member::word_at(pointer, leaves)?)))
+        {
+            Tag::Members([(pointer.to_owned(), Name::text(word))].into())
         } else if turn.body.trim_start().starts_with('{') && !leaves.is_empty() {
             let mut keys: Vec<String> = leaves.iter().filter_map(|leaf| first_key(&leaf.pointer)).collect();
             keys.dedup();
@@ -412,7 +418,8 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    pub(crate) fn new(turn: Turn) -> Message {
+    /// A message with its values and its kind, which `type_at` may name.
+    pub(crate) fn new(turn: Turn, type_at: Option<&str>) -> Message {
         let mut leaves = leaves_of(&turn.body);
         if leaves.is_empty() && turn.is_sent && turn.event.is_none() {
             leaves = match Frame::of(&turn.body) {
@@ -420,7 +427,7 @@ impl Message {
                 None => arguments(&turn.body),
             };
         }
-        let kind = Kind::of(&turn, &leaves);
+        let kind = Kind::of(&turn, &leaves, type_at);
         Message { turn, leaves, kind }
     }
 

@@ -27,6 +27,7 @@ mod talk;
 mod tests;
 mod toml_text;
 mod trace;
+mod type_member;
 mod writer;
 mod writing;
 

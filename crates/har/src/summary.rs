@@ -10,6 +10,7 @@ use crate::publish::Published;
 use crate::recording::Recording;
 use crate::stream::Stream;
 use crate::talk::{MESSAGES_MAX, Talk};
+use crate::type_member;
 use crate::writing::is_of_room;
 
 /// Kinds and rooms that are named: a line has no place for more.
@@ -57,7 +58,7 @@ impl Summary {
             }
         }
         let heard = carried.turns.len() + stream.events.len();
-        let talk = Talk::new(carried.turns);
+        let talk = Talk::new(carried.turns, None);
         let published = Published::find(recording, &talk).map_or(0, |published| published.count);
         Summary {
             protocol,
@@ -82,9 +83,10 @@ impl Summary {
         let joined = carried.flags.iter().filter(|flag| matches!(flag.name, "channel" | "topic"));
         let mut rooms: Vec<String> = joined.map(|flag| flag.text.clone()).collect();
         summary.heard = carried.turns.iter().filter(|turn| !turn.is_sent).count();
+        let type_at = type_member::find(carried.turns.iter());
         // What the server says is counted and not read: it is most of a session, and this is asked once a second.
         let sent = carried.turns.into_iter().filter(|turn| turn.is_sent).take(MESSAGES_MAX);
-        for message in sent.map(Message::new) {
+        for message in sent.map(|turn| Message::new(turn, type_at.as_deref())) {
             if message.is_login() {
                 // Its arguments are no rooms, but a name and a password.
                 summary.is_logged_in = true;

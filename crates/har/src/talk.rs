@@ -42,7 +42,10 @@ struct Place {
 }
 
 impl Talk {
-    pub(crate) fn new(turns: Vec<Turn>) -> Talk {
+    /// Messages of a conversation; `type_at`: the member that names their kinds, as [`type_member`] finds it.
+    ///
+    /// [`type_member`]: crate::type_member
+    pub(crate) fn new(turns: Vec<Turn>, type_at: Option<&str>) -> Talk {
         let mut talk = Talk {
             messages: Vec::new(),
             groups: HashMap::new(),
@@ -59,7 +62,7 @@ impl Talk {
                 continue;
             }
             let at = talk.messages.len();
-            let message = Message::new(turn);
+            let message = Message::new(turn, type_at);
             values += message.leaves.len();
             bytes += message.turn.body.len();
             for (number, leaf) in message.leaves.iter().enumerate() {

@@ -383,6 +383,8 @@ impl Talk {
             .leaves
             .iter()
             .filter(|leaf| leaf.is_text && !NAMES.contains(&leaf.key.to_lowercase().as_str()))
+            // The name of a kind stands under the same key in all of them.
+            .filter(|leaf| !sample.kind.is_named_at(&leaf.pointer))
             .map(|leaf| leaf.key.as_str())
             .collect();
         let looks = |other: &&&Kind| {

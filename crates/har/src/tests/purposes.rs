@@ -92,6 +92,27 @@ fn messages_that_create_are_told_from_joins() {
     }
 }
 
+/// A game that names its types by one letter, recorded by the one who moves and by one who sees it.
+#[test]
+fn short_keys_name_types() {
+    let join = [">{\"t\":\"join\",\"room\":\"arena\"}", "<{\"t\":\"joined\",\"room\":\"arena\"}"];
+    let beat = [">{\"t\":\"ping\"}", "<{\"t\":\"pong\"}"];
+    let moves = ["{\"t\":\"move\",\"x\":4,\"y\":7}", "{\"t\":\"move\",\"x\":5,\"y\":9}"];
+    let [said, heard] = [">", "<"].map(|mark| moves.map(|text| format!("{mark}{text}")));
+    let session = |texts: &[&str]| {
+        let har = recording("ws://a/", texts).to_string();
+        Recording::read("a.har", har.into_bytes()).unwrap()
+    };
+    let own = session(&[join[0], join[1], beat[0], beat[1], &said[0], beat[0], beat[1], &said[1]]);
+    let other = session(&[join[0], join[1], &heard[0], &heard[1]]);
+    let table: toml::Table = draft(&[own, other], "users.csv").toml.parse().unwrap();
+    let send = table["broadcast"]["send"].as_str().unwrap();
+    assert!(send.contains("\"t\":\"move\"") && send.contains("{id}"), "{table}");
+    assert_eq!(table["broadcast"]["copy"]["json"]["/t"].as_str(), Some("move"), "{table}");
+    assert!(table["open"][0]["send"].as_str().unwrap().contains("\"join\""), "{table}");
+    assert_eq!(table["heartbeat"][0]["send"].as_str(), Some(beat[0].trim_start_matches('>')), "{table}");
+}
+
 #[test]
 fn values_are_kept_for_each_measured_kind() {
     let table = table(&recording(
