@@ -410,6 +410,22 @@ impl Talk {
             .into_iter()
             .find(|leaf| keys.is_empty() || keys.contains(leaf.key.as_str()))
             .map(|leaf| leaf.pointer)
+            .or_else(|| self.repeated_text(kind, copy))
+    }
+
+    /// The place of what people say, if others heard the same words from somebody else before.
+    fn repeated_text(&self, kind: &Kind, copy: &Kind) -> Option<String> {
+        let (_, message) = self.of(true, kind).next_back()?;
+        let is_heard = |leaf: &Leaf| {
+            let is_it = |other: &Leaf| other.is_text && other.key == leaf.key && other.value == leaf.value;
+            self.of(false, copy).any(|(_, back)| back.leaves.iter().any(is_it))
+        };
+        let is_talk = |leaf: &&Leaf| {
+            let is_said = leaf.is_text && !leaf.value.is_empty() && rank_of(&leaf.pointer) < SAYINGS;
+            is_said && !message.kind.is_named_at(&leaf.pointer) && is_heard(leaf)
+        };
+        let talk = message.leaves.iter().filter(is_talk).min_by_key(|leaf| rank_of(&leaf.pointer));
+        talk.map(|leaf| leaf.pointer.clone())
     }
 
     /// The place of a text that is no JSON: all of it.

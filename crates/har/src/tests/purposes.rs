@@ -92,6 +92,16 @@ fn messages_that_create_are_told_from_joins() {
     }
 }
 
+/// Somebody else said the same words before: they are what is said all the same.
+#[test]
+fn repeated_words_carry_the_id() {
+    let texts = ["hello 1", "hello 2"].map(|text| json!({ "type": "say", "text": text }).to_string());
+    let texts = texts.iter().flat_map(|said| [format!("<{said}"), format!(">{said}")]).collect::<Vec<_>>();
+    let table = table(&recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let send: Value = serde_json::from_str(table["broadcast"]["send"].as_str().unwrap()).unwrap();
+    assert_eq!((&send["text"], send.get("ref")), (&json!("{id} {padding}"), None), "{table}");
+}
+
 /// A game that names its types by one letter, recorded by the one who moves and by one who sees it.
 #[test]
 fn short_keys_name_types() {
