@@ -47,6 +47,8 @@ pub struct Draft {
     pub opens: bool,
     /// True if a run sends anything that is measured.
     pub is_measured: bool,
+    /// True if two users came through one address, so that the file mixes what they did.
+    pub has_two_users: bool,
     /// Findings for the user, a line each.
     pub findings: Vec<String>,
 }
@@ -63,6 +65,7 @@ pub fn draft(recordings: &[Recording], users: &str) -> Draft {
         Session::new(&recordings[at], &carried[at], &talks[at], other).write(users)
     };
     let (mut draft, first) = of(0);
+    draft.has_two_users = recordings.iter().any(|recording| recording.has_two_users);
     // The second user has the same columns, as far as its session shows them.
     let second = recordings.get(1).map(|_| of(1).1);
     for (row, cells) in (1..).zip([Some(&first), second.as_ref()].into_iter().flatten()) {
@@ -181,7 +184,17 @@ impl<'a> Session<'a> {
         let (server, protocol) = (server(recording), carried.name());
         let is_measured = is_said || self.published.is_some();
         let logs_in = requests > 0;
-        let draft = Draft { toml, users: None, server, protocol, logs_in, opens, is_measured, findings };
+        let draft = Draft {
+            toml,
+            users: None,
+            server,
+            protocol,
+            logs_in,
+            opens,
+            is_measured,
+            has_two_users: recording.has_two_users,
+            findings,
+        };
         (draft, trace.columns)
     }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::bad_har::BadHar;
-use crate::credentials::is_opaque;
+use crate::credentials::{is_opaque, is_typed_secret};
 use crate::exchange::{Exchange, header, is_called, seconds};
 use crate::file::{Direction, Entries, Entry, FRAMES_MAX, File, Frame, Pair, is_streamed};
+use crate::naming::is_of_person;
 use crate::stream::{self, Stream};
 
 /// Words of paths and subprotocols of development servers, whose messages are about the page's source.
@@ -33,6 +34,8 @@ pub struct Recording {
     pub(crate) is_cut: bool,
     /// Headers that no request can have.
     pub(crate) unsendable: usize,
+    /// True if two users came through one address: what one heard is not told from what the other did.
+    pub(crate) has_two_users: bool,
 }
 
 /// The WebSocket.
@@ -110,7 +113,11 @@ impl Recording {
             });
         };
         let others = others(&socket, &sockets, &streams);
-        Ok(Recording { name: name.to_owned(), exchanges, socket, stream, others, is_cut: false, unsendable })
+        let mut together = sockets.iter().filter(|other| socket.is_beside(other));
+        let is_of_two = has_two_logins(&exchanges);
+        let has_two_users = together.any(|other| is_of_two || socket.is_unlike(other));
+        let (name, is_cut) = (name.to_owned(), false);
+        Ok(Recording { name, exchanges, socket, stream, others, is_cut, unsendable, has_two_users })
     }
 }
 
@@ -152,6 +159,19 @@ fn others(socket: &Socket, sockets: &[Socket], streams: &[Stream]) -> Vec<String
         count => format!("{name} ({count})"),
     });
     sockets.chain(streams).collect()
+}
+
+/// Returns whether two names logged in: a form may ask for several, each under a key of its own.
+fn has_two_logins(exchanges: &[Exchange]) -> bool {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let logins = exchanges.iter().filter(|exchange| exchange.status < 400 && exchange.has_password());
+    for (key, value) in logins.flat_map(Exchange::fields) {
+        let is_name = is_of_person(&key) && !is_typed_secret(&key);
+        if is_name && *names.entry(key).or_insert_with(|| value.clone()) != value {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns whether one of these words is of a development server.
@@ -213,6 +233,19 @@ impl Socket {
     fn is_of_development(&self) -> bool {
         let offered = self.headers.iter().filter(|header| is_called(header, "sec-websocket-protocol"));
         is_of_development(offered.map(|header| header.value.as_str()).chain([self.url.path()]))
+    }
+
+    /// Returns whether another has the same place of the server, and messages at the same time: a page that is
+    /// loaded again has closed the one before.
+    fn is_beside(&self, other: &Socket) -> bool {
+        let times = |socket: &Socket| Some((socket.frames.first()?.at_s, socket.frames.last()?.at_s));
+        let (Some((begin, end)), Some((from, to))) = (times(self), times(other)) else { return false };
+        self.url.path() == other.url.path() && begin <= to && from <= end
+    }
+
+    /// Returns whether another was let in by other means.
+    fn is_unlike(&self, other: &Socket) -> bool {
+        ["cookie", "authorization"].iter().any(|name| self.header(name) != other.header(name))
     }
 
     /// The user and the password in its URL.

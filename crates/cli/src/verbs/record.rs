@@ -43,8 +43,8 @@ const LINE_COLUMNS_MAX: usize = 79;
 ///
 /// Serves your app on this machine alone, at the address that it prints, until Ctrl-C. Open that address in a
 /// private window, or in any client; log in, enter a room, and say a few different things, each at least
-/// twice, while a second user answers. What is said is passed on as it is; links, cookies and redirects are
-/// changed so that the browser stays there.
+/// twice, while a second user answers at the address that --sessions 2 adds. What is said is passed on as it
+/// is; links, cookies and redirects are changed so that the browser stays there.
 ///
 /// Writes NAME.har, which holds passwords, cookies and tokens and which only you may read; NAME.toml, without
 /// them; and users.csv.
@@ -153,7 +153,10 @@ impl Record {
             let user = if addresses.len() > 1 { format!(", user {number}") } else { String::new() };
             text += &format!("throng record{user}: http://{address}{path} {arrow} {}\n", upstream.origin());
         }
-        let each = if addresses.len() > 1 { "Open them, one for each user" } else { "Open it" };
+        let each = match addresses.len() {
+            1 => "Open it as one user (two: --sessions 2)",
+            _ => "Open them, one for each user",
+        };
         // Even without a reader, the proxy goes on: the address may be known.
         let _ = output::print(&format!("{text}{each}, use your app, then press Ctrl-C.\n\n"));
         for address in addresses.iter().filter(|_| self.open) {

@@ -41,6 +41,7 @@ impl Session<'_> {
             logs_in: requests > 0,
             opens: false,
             is_measured: true,
+            has_two_users: recording.has_two_users,
             findings,
         };
         (draft, trace.columns)

@@ -165,3 +165,28 @@ fn channel_of_a_page_stays_as_recorded() {
     assert_eq!(flags["channel"].as_str(), Some("RoomStreamsChannel"), "{}", draft.toml);
     assert_eq!(flags["channel-params"].as_str(), Some(r#"{"signed":"{stream}"}"#), "{}", draft.toml);
 }
+
+/// Two WebSockets of one server at the same time: of two users, or of one in two windows.
+#[test]
+fn two_users_at_one_address_are_noticed() {
+    let login = |name: &str| format!("user={name}&password=open-sesame");
+    let shared = "a=1";
+    for (cookies, names, has_two) in [
+        ([shared, "a=2"], ["ada", "ada"], true),
+        ([shared, shared], ["ada", "bob"], true),
+        ([shared, shared], ["ada", "ada"], false),
+    ] {
+        let mut har = recording("ws://a/", &HELLO);
+        let mut second = har["log"]["entries"][0].clone();
+        let cookie = |value: &str| json!([{ "name": "Cookie", "value": value }]);
+        har["log"]["entries"][0]["request"]["headers"] = cookie(cookies[0]);
+        second["request"]["headers"] = cookie(cookies[1]);
+        har["log"]["entries"].as_array_mut().unwrap().push(second);
+        for (at, name) in (10..).zip(names) {
+            let form = login(name);
+            let body = (FORM, form.as_str());
+            har = with_request(har, at, ("POST", "http://a/login"), body, &json!({}));
+        }
+        assert_eq!(read(&har).has_two_users, has_two, "{cookies:?} {names:?}");
+    }
+}

@@ -144,6 +144,10 @@ pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<Kept, Failure
         text += "\nNo message that clients send is measured, as none came back: record two users\n\
                  who answer each other (throng docs recording).\n";
     }
+    if draft.has_two_users {
+        text += "\nTwo users came through one address, and the file mixes what they did:\n\
+                 record again with --sessions 2, each user at an address of their own.\n";
+    }
     if draft.users.is_some() {
         text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
     }
@@ -230,6 +234,7 @@ mod tests {
             logs_in: true,
             opens: true,
             is_measured,
+            has_two_users: false,
             findings: Vec::new(),
         }
     }
