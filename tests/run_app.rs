@@ -69,6 +69,20 @@ fn it_runs_what_the_file_has() {
     assert_eq!(done(&run_app(&server, &silent, &[])), ("idle".into(), 20, 0, 0));
 }
 
+/// A file that was made for a server of the user's runs against no other.
+#[test]
+fn files_of_other_servers_need_a_url() {
+    for (more, url) in [
+        ("[[login]]\npost = '/login'\n", "ws://"),
+        ("[connect]\norigin = 'https://chat.example.com'\n", "wss://chat.example.com"),
+    ] {
+        let (folder, _) = app(&[CHAT, ECHO, more].concat());
+        let mut command = throng(["run", "chat.toml", "--clients", "7", "--format", "json", "--no-store"]);
+        let outcome = run(command.current_dir(folder.path()), WITHIN);
+        outcome.assert_failed(2, "usage.url", &["throng run chat.toml", url, "--clients 7"]);
+    }
+}
+
 #[test]
 fn flags_take_precedence_over_the_file() {
     let server = Server::start(&[]);

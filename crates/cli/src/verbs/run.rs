@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use app::people::Division;
 use clap::Args;
 
-use crate::app_file::{BroadcastArgs, ClientsMax, RunDefaults};
+use crate::app_file::{BroadcastArgs, ClientsMax, Described, RunDefaults};
 use crate::exit::{Exit, Failure};
 use crate::flags::args::RunArgs;
 use crate::flags::crowd::TalkArgs;
@@ -15,6 +15,7 @@ use crate::secrets::given;
 use crate::verbs::broadcast::Broadcast;
 use crate::verbs::echo::Echo;
 use crate::verbs::idle::Idle;
+use crate::verbs::init::recorded;
 use crate::verbs::requests::CONNECTIONS;
 use crate::verbs::steps::StepArgs;
 use crate::verbs::stream::Stream;
@@ -25,6 +26,10 @@ const USERS: u64 = 1_000;
 /// Broadcasts a second, likewise: at a thousand users in one room, ten thousand copies.
 const RATE: &str = "10";
 const DURATION_NS: u64 = 10_000_000_000;
+/// The number of the clients' own server among those that logins are for.
+const CLIENTS_SERVER: u16 = 0;
+/// The page of a server that is proposed, where the file names none.
+const USUAL_ORIGIN: &str = "http://127.0.0.1:3000";
 
 /// Your own app, as a file describes it: users log in, join rooms and speak
 ///
@@ -82,6 +87,7 @@ impl Run {
             }
         };
         let described = app_file::read(&file, people, known)?;
+        self.refuse_own_server(&file, &described)?;
         let defaults = described.defaults;
         if self.run.limits.is_empty() {
             self.run.limits.clone_from(&defaults.limits);
@@ -141,6 +147,25 @@ impl Run {
             }
             (file, _) => Ok(file),
         }
+    }
+
+    /// Refuses a run without a URL if the file is for another server than throng's own, which knows neither its
+    /// logins nor its page. A path says nothing: throng's own server answers at any.
+    fn refuse_own_server(&self, file: &Path, described: &Described) -> Result<(), Failure> {
+        let origin = described.connect.origin.as_deref();
+        let logs_in = described.app.login.iter().any(|request| request.server == CLIENTS_SERVER);
+        let what = match (&self.run.url, logs_in, origin) {
+            (None, true, _) => "logs in at its server",
+            (None, false, Some(_)) => "names the origin of its server",
+            _ => return Ok(()),
+        };
+        let (facts, origin) = (described.protocol.facts(), origin.unwrap_or(USUAL_ORIGIN));
+        let is_plain = facts.asks || facts.only_receives;
+        let url = if is_plain { origin.to_owned() } else { origin.replacen("http", "ws", 1) };
+        let clients = self.steps.clients.or(described.defaults.people).unwrap_or(USERS);
+        let command = recorded::command(file, &url, &clients.to_string());
+        let problem = format!("{} {what}, which throng's own is not: type {command}", file.display());
+        Err(Failure::usage("URL", problem))
     }
 
     fn refuse_talk(&self, file: &Path, why: &str) -> Result<(), Failure> {
