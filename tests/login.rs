@@ -18,7 +18,7 @@ use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::spy::search;
 use crate::support::target::Unavailable;
-use crate::support::throng::{Failed, errors_of, run, sum_of, throng};
+use crate::support::throng::{Failed, errors_of, finding, run, sum_of, throng};
 use crate::support::{free_address, skip};
 
 const CLIENTS: u64 = 200;
@@ -97,6 +97,7 @@ fn two_hundred_clients_log_in() {
     let outcome = run(&mut command, WITHIN);
     outcome.assert_held();
     let results = outcome.json();
+    assert_eq!(finding(&results["steps"][0]["caveats"], "caveat.shared_users"), None, "{outcome}");
     assert_eq!(sum_of(&results, "connected"), CLIENTS, "{outcome}");
     assert_eq!(sum_of(&results, "received"), 5 * CLIENTS, "{outcome}");
     let seen = chat.seen();
@@ -108,6 +109,21 @@ fn two_hundred_clients_log_in() {
     let sum = ["tcp", "login", "upgrade", "ready"].map(ms).iter().sum::<f64>();
     let whole = results["steps"][0]["handshake"]["mean_ms"].as_f64().unwrap();
     assert!(ms("login") > ms("upgrade") && (sum - whole).abs() < 0.02 * whole, "{parts:#}");
+}
+
+#[test]
+fn fewer_rows_than_clients_are_told() {
+    let Some(chat) = Chat::start() else { return };
+    // The header, and two users.
+    let rows = |text: String| text.split_inclusive('\n').take(3).collect::<String>();
+    let (_folder, app) = changed(|app| app, rows);
+    let mut command = chat.command("broadcast", &app);
+    let outcome = run(command.args(["--concurrent", "2", "--sample-size", "5"]), WITHIN);
+    outcome.assert_held();
+    let results = outcome.json();
+    let shared = finding(&results["steps"][0]["caveats"], "caveat.shared_users").expect("a caveat");
+    assert_eq!([&shared["clients"], &shared["rows"]], [CLIENTS, 2], "{shared:#}");
+    assert_eq!(chat.seen().users.len(), 2, "{outcome}");
 }
 
 #[test]

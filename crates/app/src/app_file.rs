@@ -88,6 +88,15 @@ impl AppFile {
         Acks::of(self.broadcasts.iter().map(|broadcast| broadcast.ack.is_some() || broadcast.is_replied))
     }
 
+    /// Returns whether clients log in with cells of their rows, so that those of one row are one user.
+    pub fn logs_in_by_row(&self) -> bool {
+        self.login.iter().any(|request| {
+            let headers = request.headers.iter().map(|(_, value)| value);
+            let body = request.content.iter().map(|content| &content.body);
+            headers.chain(body).chain([&request.target]).any(Template::has_cell)
+        })
+    }
+
     /// Returns whether something that a client says, or compares with, once it is usable has a value in it
     /// that it was given at its login or in a message.
     pub fn needs_kept(&self) -> bool {

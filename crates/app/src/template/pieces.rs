@@ -216,6 +216,15 @@ impl Template {
         })
     }
 
+    /// Returns whether it has a cell of the client's row in it.
+    pub fn has_cell(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Cell { .. } => true,
+            Piece::Function(function) => function.of().is_some_and(Template::has_cell),
+            _ => false,
+        })
+    }
+
     /// A copy with each function's key as `read` makes it from the key as written.
     ///
     /// # Errors

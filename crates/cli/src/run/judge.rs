@@ -20,12 +20,16 @@ pub(crate) struct Judge {
     work: Work,
     calibration: Option<Calibration>,
     warmup: Option<Warmup>,
+    /// Rows of users' data with which clients log in. Data of other uses may be meant to be shared.
+    login_rows: Option<u64>,
 }
 
 impl Judge {
     /// A judge of what was requested, by its limits.
     pub(crate) fn new(request: &Request<'_>, limits: Limits) -> Self {
         let allowed_percent = request.args.allowed_percent.unwrap_or(0.0);
+        let spec = &request.plan.client_spec;
+        let logs_in = spec.of_dialect.app.as_ref().is_some_and(|app| app.logs_in_by_row());
         Self {
             standing: standing::limits(request.scenario, &limits.asked, allowed_percent),
             limits,
@@ -34,6 +38,7 @@ impl Judge {
             work: Work::of(&request.plan),
             calibration: Calibration::load(),
             warmup: None,
+            login_rows: logs_in.then(|| spec.people.rows.rows() as u64),
         }
     }
 
@@ -65,6 +70,9 @@ impl Judge {
         // After the limits: what is sought is the cause of what broke.
         step.bottleneck = Some(verdict::bottleneck(&step, previous));
         step.caveats = verdict::caveats(&step, self.quantile);
+        let clients = step.clients;
+        let shared = self.login_rows.filter(|rows| clients > *rows);
+        step.caveats.extend(shared.map(|rows| Caveat::SharedUsers { clients, rows }));
         step
     }
 }

@@ -100,6 +100,13 @@ findings! {
         /// How many.
         messages: u64,
     } => "the server had another run's load as well, and {} of it came: give each run rooms of its own", messages.of("message");
+    /// Clients log in with users' data of fewer rows, so that the server sees fewer users.
+    SharedUsers "caveat.shared_users" {
+        /// The clients.
+        clients: u64,
+        /// The rows.
+        rows: u64,
+    } => "{} share {} of users' data and log in as the same users: add a row for each", clients.of("client"), rows.of("row");
     /// A percentile of few samples.
     Samples "caveat.samples" {
         /// The metric's quantile.
