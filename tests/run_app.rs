@@ -133,12 +133,16 @@ fn mistakes_say_what_to_do() {
     let (_folder, silent) = app(CHAT);
     let (_other, echo) = app(&[CHAT, ECHO].concat());
     let (_third, wrong) = app(&CHAT.replace("50/s", "50 apples"));
+    let (fourth, own) = app(&[CHAT, ECHO, "[people]\ndata = 'own.csv'\n"].concat());
+    let users = fourth.path().join("users.csv");
+    fs::write(&users, "name\nann\n").unwrap();
     for (file, more, key, name) in [
         (&silent, &["--rate", "5"][..], "rate", "[broadcast], [say.NAME]"),
         (&silent, &["--search"], "search", "[broadcast], [say.NAME]"),
         (&echo, &["--senders", "10%"], "senders", "[broadcast]"),
         (&echo, &["--to", "others"], "to", "[broadcast]"),
-        (&silent, &["--users", "5"], "users", "5"),
+        (&silent, &["--users", "5"], "users", "--clients 5"),
+        (&own, &["--users", users.to_str().unwrap()], "users", "own.csv"),
         (&silent, &["--app", "x.toml"], "app", "throng run app.toml"),
         (&PathBuf::from("ws://127.0.0.1:9/"), &[], "file", "throng run app.toml"),
         (&wrong, &[], "file", "chat.toml:7:8"),

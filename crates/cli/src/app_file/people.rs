@@ -44,7 +44,7 @@ pub(super) fn people(source: &Source<'_>, file: &File, given: People) -> Result<
         (Some(data), None) => (Some(data), &[people::DATA, people::PERSON][..]),
         (None, data) => (data, &[people::PERSON][..]),
     };
-    refuse_two(&given, data.is_some(), own.is_some_and(|own| own.token.is_some()))?;
+    refuse_two(source, &given, data, own.is_some_and(|own| own.token.is_some()))?;
     let mut people = given;
     if let Some(data) = data {
         let app = source.path.unwrap_or(Path::new("data")).display().to_string();
@@ -60,9 +60,16 @@ pub(super) fn people(source: &Source<'_>, file: &File, given: People) -> Result<
     Ok(people)
 }
 
-fn refuse_two(given: &People, has_data: bool, has_token: bool) -> Result<(), Failure> {
-    if has_data && given.rows.rows() > 0 {
-        return Err(Failure::usage("--users", "the app's file names its own data: `data`"));
+fn refuse_two(
+    source: &Source<'_>,
+    given: &People,
+    data: Option<&Spanned<String>>,
+    has_token: bool,
+) -> Result<(), Failure> {
+    if let Some(data) = data.filter(|_| given.rows.rows() > 0) {
+        let app = source.path.unwrap_or(Path::new("the app's file")).display();
+        let problem = format!("{app} names {} already, as `data`: remove one of them", data.get_ref());
+        return Err(Failure::usage("--users", problem));
     }
     if has_token && given.token.is_some() {
         return Err(Failure::usage(

@@ -32,6 +32,7 @@ pub(crate) const DATA: &str = "data.";
 pub(crate) fn of_flags(args: &PeopleArgs, rooms: Division) -> Result<People, Failure> {
     let mut people = People::in_rooms(rooms);
     if let Some(path) = &args.people {
+        refuse_number(path)?;
         set_rows(&mut people, "--users", path, &[PERSON])?;
     }
     if let Some(key) = &args.jwt_secret {
@@ -40,6 +41,19 @@ pub(crate) fn of_flags(args: &PeopleArgs, rooms: Division) -> Result<People, Fai
         set_token(&mut people, jwt);
     }
     Ok(people)
+}
+
+/// Refuses a number in place of a file: it is of clients, who are called users elsewhere.
+fn refuse_number(path: &Path) -> Result<(), Failure> {
+    let count = path.to_str().and_then(|text| text.parse::<u64>().ok());
+    match count.filter(|_| !path.exists()) {
+        Some(count) => {
+            let problem =
+                format!("{count} is no CSV file of users' data: for {count} clients, type --clients {count}");
+            Err(Failure::usage("--users", problem))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Reads the rows that a flag names, and gives their columns names that start with each of these.
