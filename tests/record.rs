@@ -123,6 +123,8 @@ fn session_without_sockets_keeps_its_har() {
         assert!(answer.ends_with("\r\n\r\n2\r\nhi\r\n0\r\n\r\n"), "{answer}");
     });
     assert_eq!((outcome.code, names(&folder)), (Some(1), vec!["mine.har".to_owned()]), "{outcome}");
+    let again = run(throng(["record", &url, "--name", "mine"]).current_dir(&folder), WITHIN);
+    assert!(again.code == Some(2) && again.stderr.contains("WebSocket"), "{again}");
     let har: Value = serde_json::from_slice(&fs::read(folder.path().join("mine.har")).unwrap()).unwrap();
     let entry = &har["log"]["entries"][0];
     assert_eq!(entry["request"]["url"], url);

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, value_parser};
 use har::{BadHar, Recording, Summary};
+use net::files;
 use net::tls::{ClientTls, TlsOptions};
 use proxy::{Session, Trouble, Upstream};
 use results::format::{counted, printable};
@@ -189,7 +190,9 @@ impl Record {
             // The users' file has the same name whatever the app's is.
             let (flag, others) =
                 if *path == files.users { ("--out", "--out") } else { ("--name", "--name or --out") };
-            let problem = format!("{} exists already; type another {others}, or --force", path.display());
+            let holds = if files.hars.contains(path) { shortcoming(path) } else { "" };
+            let problem =
+                format!("{} exists already{holds}; type another {others}, or --force", path.display());
             return Err(Failure::usage(flag, problem));
         }
         Ok(files)
@@ -264,6 +267,16 @@ impl Record {
 impl Files {
     fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.hars.iter().chain([&self.toml, &self.users])
+    }
+}
+
+/// The remark on a recording in the way that is of a failed try, and may be written over.
+fn shortcoming(har: &Path) -> &'static str {
+    let read = files::read(har, recorded::RECORDING_BYTES_MAX).map(|bytes| Recording::read("", bytes));
+    match read {
+        Ok(Err(BadHar::NoSocket)) => " (a session without WebSocket or stream)",
+        Ok(Err(BadHar::NoMessages | BadHar::NoEvents)) => " (a session without messages)",
+        _ => "",
     }
 }
 

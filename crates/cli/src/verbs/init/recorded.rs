@@ -23,7 +23,7 @@ use crate::{locale, target};
 /// A session of one user, or of two.
 pub(super) const SESSIONS_MAX: usize = 2;
 /// The largest recording: with the bodies of a long session, browsers write some hundreds of MiB.
-const RECORDING_BYTES_MAX: u64 = 1 << 30;
+pub(in crate::verbs) const RECORDING_BYTES_MAX: u64 = 1 << 30;
 /// The file of the users' data, beside the app's.
 pub(in crate::verbs) const USERS: &str = "users.csv";
 /// Clients of a proposed run.
