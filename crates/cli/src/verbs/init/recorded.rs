@@ -211,6 +211,10 @@ fn matched(step: &Step, draft: &Draft) -> (String, bool) {
         is_ready &= is_met;
         lines += &format!("{} {name:<12} {reached} of {wanted}\n", if is_met { yes } else { no });
     }
+    // A message without its id is taken for the app's own, by an [[ignore]] that was recorded as well.
+    if draft.is_measured && counts.expected > 0 && counts.received == 0 {
+        lines += &format!("{no} {:<12} none came back: put {{id}} where the server relays it\n", "ids");
+    }
     if counts.pushed > 0 {
         lines += &format!("{yes} {:<12} {}\n", "pushed", counts.pushed);
     }
@@ -273,6 +277,16 @@ mod tests {
         let all = ["logged in", "connected", "opened", "delivered"].map(str::to_owned);
         assert_eq!(met(true), (all.to_vec(), false));
         assert_eq!(met(false), (all[..3].to_vec(), false));
+    }
+
+    #[test]
+    fn copies_without_their_id_are_told() {
+        for (received, is_told) in [(0, true), (7, false)] {
+            let mut step = Step { clients: 2, ..Step::default() };
+            (step.counts.expected, step.counts.received) = (8, received);
+            let (lines, is_ready) = matched(&step, &draft("", true));
+            assert_eq!((lines.contains("{id}"), is_ready), (is_told, false), "{lines}");
+        }
     }
 
     #[test]
