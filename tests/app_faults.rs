@@ -56,6 +56,21 @@ fn rules_that_take_copies_are_named() {
     }
 }
 
+/// The server makes its own message of `text`, and hands on nothing else.
+#[test]
+fn copies_without_ids_are_the_files() {
+    let file = "[broadcast]\nsend = '{\"text\":\"hello\",\"ref\":\"{id}\"}'\n\
+                copy = { json = { \"/type\" = \"said\" } }\n";
+    let Some(app) = start("leaky", file) else { return };
+    let flags = "--clients 10 --rate 10 -d 1s --drain-timeout 1s --no-preflight";
+    let outcome = app.run("broadcast", "/", flags);
+    let results = outcome.json();
+    let cause = &results["steps"][0]["cause"];
+    assert_eq!((outcome.code, &cause["key"]), (Some(3), &"unknown.without_id".into()), "{outcome}");
+    assert_eq!((&cause["messages"], &cause["lost"]), (&100.into(), &0.into()), "{outcome}");
+    assert_eq!(results["verdict"]["claims"]["breaks"], "breaks.undecided", "{outcome}");
+}
+
 #[test]
 fn rules_that_take_other_messages_are_silent() {
     let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"updates\" } }\n\

@@ -441,6 +441,16 @@ findings! {
         /// The first of them, and the condition that came nearest.
         example: String,
     } => "the app's file does not recognise {messages} of the messages that came{}: {example}", and_lost(&lost);
+    /// Messages came without an id, and no copy with one: the app's file has it where the server does not relay it.
+    FileWithoutId "unknown.without_id" {
+        /// Messages without an id of throng's.
+        messages: u64,
+        /// Messages that are missing besides.
+        lost: u64,
+        /// The first of them.
+        example: String,
+    } => "none of {} that came has an id{}: put {{id}} where the server relays it: {example}",
+         messages.of("message"), and_lost(&lost);
     /// Messages came that a rule of the app's file took for something else, and that are missing.
     FileTook "unknown.taken" {
         /// Messages with throng's ids that the rule took.
@@ -488,7 +498,9 @@ impl Cause {
     /// that, or the number is unknown.
     pub(crate) fn lost_besides_file(&self) -> Option<u64> {
         match self {
-            Cause::FileUnmatched { lost, .. } | Cause::FileTook { lost, .. } => Some(*lost),
+            Cause::FileUnmatched { lost, .. }
+            | Cause::FileWithoutId { lost, .. }
+            | Cause::FileTook { lost, .. } => Some(*lost),
             Cause::FileRooms { .. } => Some(0),
             // `FileKept`, too: how many messages a value cost that was not kept, the file does not tell.
             _ => None,

@@ -6,8 +6,9 @@ use crate::finding::Cause;
 use crate::step::Step;
 
 /// Values to keep, without which most clients ended; or messages with throng's ids that no condition of the
-/// file fits, or that a rule of the file took, where they are at least half of what is missing. The rest may
-/// be the server's loss: one lost message does not make the others so.
+/// file fits, or that a rule of the file took, or messages without ids in place of copies, where they are at
+/// least half of what is missing. The rest may be the server's loss: one lost message does not make the others
+/// so.
 pub(super) fn missed(step: &Step) -> Option<Cause> {
     let Counts { missing, unacknowledged, unseen, join_failures, .. } = step.counts;
     let lacking = step.lacking();
@@ -26,6 +27,9 @@ pub(super) fn missed(step: &Step) -> Option<Cause> {
         let (messages, example) = (error.count, error.example.clone());
         return Some(Cause::FileUnmatched { messages, lost: lacking.saturating_sub(messages), example });
     }
+    if let Some(cause) = without_id(step) {
+        return Some(cause);
+    }
     // A rule takes acknowledgements beside copies, and each kind may be lost while it takes the other.
     let lacking = missing + unacknowledged;
     let taken = step.errors.iter().filter(|(kind, _)| error_kind::is_taken(kind));
@@ -33,6 +37,20 @@ pub(super) fn missed(step: &Step) -> Option<Cause> {
     let (messages, example) = (error.count, error.example.clone());
     let lost = lacking.saturating_sub(messages);
     (lost <= messages).then_some(Cause::FileTook { messages, lost, example })
+}
+
+/// Messages without ids, where no copy came with one: the server made them of what was said, and left out the
+/// id. Answers say nothing of copies, and one copy with its id shows that the server hands ids on.
+fn without_id(step: &Step) -> Option<Cause> {
+    let Counts { sent, expected, .. } = step.counts;
+    let error = step.errors.get(error_kind::UNRECOGNISED)?;
+    let (messages, lacking) = (error.count, step.lacking());
+    let is_of_copies = expected > sent && step.came() == 0;
+    (is_of_copies && messages >= lacking.div_ceil(2)).then(|| Cause::FileWithoutId {
+        messages,
+        lost: lacking.saturating_sub(messages),
+        example: error.example.clone(),
+    })
 }
 
 /// A value to keep, without which most clients of the step ended, and at least half of those that did: what
@@ -70,6 +88,28 @@ mod tests {
         }
         step.counts.missing = 85;
         assert_eq!(missed(&step), None, "most of it never came");
+    }
+
+    #[test]
+    fn copies_without_ids_are_the_files() {
+        let mut step = Step::default();
+        for at in 0..42 {
+            step.errors.add("unrecognised", at, "move");
+        }
+        (step.counts.sent, step.counts.expected) = (10, 50);
+        assert_eq!(missed(&step), None, "nothing is missing");
+        for (missing, lost) in [(40, 0), (50, 8), (84, 42)] {
+            step.counts.missing = missing;
+            let cause = Cause::FileWithoutId { messages: 42, lost, example: "move".into() };
+            assert_eq!(missed(&step), Some(cause.clone()));
+            assert_eq!(bottleneck(&step, None), cause.into());
+        }
+        step.counts.missing = 85;
+        assert_eq!(missed(&step), None, "most of it never came");
+        (step.counts.missing, step.counts.received) = (49, 1);
+        assert_eq!(missed(&step), None, "a copy came with its id");
+        (step.counts.missing, step.counts.received, step.counts.expected) = (10, 0, 10);
+        assert_eq!(missed(&step), None, "an answer is not a copy");
     }
 
     #[test]
