@@ -42,6 +42,18 @@ pub(super) fn requests(
     Ok((requests, servers))
 }
 
+/// Texts that logins say, as they are in the file.
+pub(super) fn texts(written: &[Spanned<Login>]) -> Vec<String> {
+    let of_login = |login: &Spanned<Login>| {
+        let Login { get, post, form, json, headers, .. } = login.get_ref();
+        let fields = form.iter().flat_map(|form| form.get_ref().values());
+        let texts = get.iter().chain(post).chain(fields).chain(headers.values());
+        let json = json.iter().map(|json| json.get_ref().to_string());
+        texts.map(|text| text.get_ref().clone()).chain(json).collect::<Vec<_>>()
+    };
+    written.iter().flat_map(of_login).collect()
+}
+
 /// Turns a request into the app's, with the names that there are by then.
 struct Checked<'a> {
     source: &'a Source<'a>,

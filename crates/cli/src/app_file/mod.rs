@@ -315,9 +315,10 @@ fn describe(
     // Last, since these names stand for templates that may use any of the others.
     people::name_computed(source, file, &mut people.names)?;
     resume::check_said(source, file, &app)?;
-    let tells_apart = !app.login.is_empty()
-        || source.says(&app, "client")
-        || said.iter().any(|name| source.says(&app, name));
+    // Rooms are joined behind the login: whose it is tells none apart, unless it is for a room.
+    let logins = login::texts(&file.login);
+    let tells_apart = ["room", "client"].into_iter().any(|name| source.says(&app, name))
+        || said.iter().any(|name| source.says_beside(&app, name, &logins));
     let says_token = source.text.contains("{token}");
     let to_others =
         file.broadcast.as_ref().is_some_and(|broadcast| broadcast.get_ref().to == Some(To::Others));

@@ -42,9 +42,16 @@ impl Source<'_> {
     /// Returns whether clients say what stands under this name: its placeholder is in the file, and not in
     /// conditions alone, which say nothing.
     pub(super) fn says(&self, app: &AppFile, name: &str) -> bool {
+        self.says_beside(app, name, &[])
+    }
+
+    /// Returns the same of a file without some of its texts.
+    pub(super) fn says_beside(&self, app: &AppFile, name: &str, texts: &[String]) -> bool {
         let placeholder = format!("{{{name}}}");
-        let heard: usize = app.heard().iter().map(|text| text.matches(&placeholder).count()).sum();
-        self.text.matches(&placeholder).count() > heard
+        let heard = app.heard();
+        let others = heard.iter().copied().chain(texts.iter().map(String::as_str));
+        let others: usize = others.map(|text| text.matches(&placeholder).count()).sum();
+        self.text.matches(&placeholder).count() > others
     }
 
     /// The file and the line of a place: `app.toml:3`. `None`: it is a flag's.

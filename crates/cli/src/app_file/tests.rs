@@ -192,6 +192,23 @@ fn conditions_tell_no_rooms_apart() {
 }
 
 #[test]
+fn logins_of_users_tell_no_rooms_apart() {
+    for (path, join, expected) in [
+        ("/login", "lobby", false),
+        ("/login", "{room}", true),
+        ("/login", "{person.id}", true),
+        ("/rooms/{room}", "lobby", true),
+    ] {
+        let file = format!(
+            "open = [{{ send = '[\"join\",\"{join}\"]' }}]\n\
+             [[login]]\npost = \"{path}\"\nform = {{ name = \"{{person.id}}\" }}\n\
+             [broadcast]\nsend = '[\"{{id}}\"]'\n"
+        );
+        assert_eq!(parsed(&file).unwrap().tells_apart, expected, "{path} {join}");
+    }
+}
+
+#[test]
 fn files_that_are_not_there_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.toml");
