@@ -223,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_search_brackets_the_limit() {
-        let config = SearchConfig { start: 100, step: 100, max: 10_000, tolerance: 0.05, repeats: 1 };
+        let config =
+            SearchConfig { start: 100, step: 100, max: 10_000, unit: 1, tolerance: 0.05, repeats: 1 };
         let mut course = Course::search(config, RULE);
         while let Some(order) = course.poll() {
             course.handle(&order, order.clients <= 1_234);

@@ -3,7 +3,8 @@
 //! Rules (METHODOLOGY "Capacity"):
 //! - Gallop: `start`, then increases that double from `step`, until a level fails or `max` passes. A failing
 //!   start is bisected against 0.
-//! - Bisect: halve the gap between the highest pass and the lowest fail until it is within `tolerance`.
+//! - Bisect: halve the gap between the highest pass and the lowest fail until it is within `tolerance`, at
+//!   multiples of `unit`.
 //! - Repeat: measure both ends of the gap until each has `repeats` measurements. If most at the lower end
 //!   fail, or most at the upper end pass, move that end outwards by the gap as it is by then, times 1, 2, 4
 //!   …, at most [`MOVES_MAX`] times.
@@ -29,6 +30,9 @@ pub struct SearchConfig {
     pub step: u64,
     /// The highest level to try.
     pub max: u64,
+    /// The number of clients that levels are halved to multiples of, at least 1: those of a room, which would
+    /// not be full otherwise.
+    pub unit: u64,
     /// The largest gap between a passing and a failing level that ends the search, as a share of the failing
     /// level: 0.05.
     pub tolerance: f64,
@@ -65,10 +69,11 @@ impl Search {
     /// Begins a search.
     ///
     /// # Panics
-    /// If `start` is 0 or above `max`, `step` is 0, or `tolerance` is not between 0 and 1.
+    /// If `start` is 0 or above `max`, `step` or `unit` is 0, or `tolerance` is not between 0 and 1.
     pub fn new(config: SearchConfig) -> Self {
         assert!(1 <= config.start && config.start <= config.max, "start must lie between 1 and max");
         assert!(config.step >= 1, "a step of 0 would not gallop");
+        assert!(config.unit >= 1, "there are no multiples of 0");
         assert!((0.0..1.0).contains(&config.tolerance), "the tolerance is a share");
         let phase = Phase::Gallop { below: 0, level: config.start, increase: config.step };
         Search { config, phase, levels: Vec::new() }
@@ -78,7 +83,9 @@ impl Search {
     pub fn next(&self) -> Ask {
         match self.phase {
             Phase::Gallop { level, .. } => Ask::Measure(level),
-            Phase::Bisect { below, above } => Ask::Measure(below + (above - below) / 2),
+            Phase::Bisect { below, above } => {
+                Ask::Measure(self.between(below, above).expect("a gap without a level is not bisected"))
+            }
             Phase::Repeat { below, above, .. } => Ask::Measure(self.lacking(below, above).unwrap_or(above)),
             Phase::Done(capacity) => Ask::Done(capacity),
         }
@@ -125,13 +132,27 @@ impl Search {
     }
 
     fn narrow(&self, below: u64, above: u64) -> Phase {
-        let gap = above - below;
-        // A gap of one client cannot be halved, whatever share of a small number it is.
-        if gap > 1 && gap as f64 > self.config.tolerance * above as f64 {
+        let is_wide = (above - below) as f64 > self.config.tolerance * above as f64;
+        // A gap of one client or one room cannot be halved, whatever share of a small number it is.
+        if is_wide && self.between(below, above).is_some() {
             Phase::Bisect { below, above }
         } else {
             self.repeat(below, above, 0)
         }
+    }
+
+    /// The multiple of the unit nearest to the middle of a gap, from below where there is one; `None` if the gap
+    /// has none.
+    fn between(&self, below: u64, above: u64) -> Option<u64> {
+        let unit = self.config.unit;
+        let lower = self.full(below + (above - below) / 2);
+        let level = if lower > below { lower } else { lower + unit };
+        (level < above).then_some(level)
+    }
+
+    /// The highest multiple of the unit up to there.
+    fn full(&self, clients: u64) -> u64 {
+        clients - clients % self.config.unit
     }
 
     /// Repeats until both ends have enough measurements and point the right way.
@@ -154,7 +175,7 @@ impl Search {
             }
         }
         if may_move && most(below, |level| level.failed > level.passed) {
-            return self.repeat(below.saturating_sub(gap), above, moves + 1);
+            return self.repeat(self.full(below.saturating_sub(gap)), above, moves + 1);
         }
         Phase::Done(estimate::capacity(&self.levels, below, above, self.config.max))
     }

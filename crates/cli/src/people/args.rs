@@ -53,6 +53,11 @@ impl PeopleArgs {
         }
     }
 
+    /// The fewest clients of a broadcast: those of a room, or a sender and a receiver.
+    pub(crate) fn clients_of_room(&self) -> u64 {
+        self.rooms.map_or(2, |people| people.get().into())
+    }
+
     /// The flag that divides them.
     pub(crate) fn rooms_flag(&self) -> &'static str {
         if self.room_count.is_some() { ROOM_COUNT } else { "--room-size" }

@@ -157,7 +157,7 @@ mod tests {
     fn searches_name_the_end_that_nobody_set() {
         let most = processes::clients_of_one_process().unwrap();
         for (max, is_usual) in [(most, true), (most - 1, false)] {
-            let search = SearchConfig { start: max, step: max, max, tolerance: 0.05, repeats: 1 };
+            let search = SearchConfig { start: max, step: max, max, unit: 1, tolerance: 0.05, repeats: 1 };
             let mut agenda = agenda(Course::search(search, RULE), max).unwrap();
             let note = loop {
                 match agenda.poll(false) {
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn steps_end_at_the_generators_limit() {
         for (local, ends) in [(true, true), (false, false)] {
-            let search = SearchConfig { start: 10, step: 10, max: 99, tolerance: 0.05, repeats: 1 };
+            let search = SearchConfig { start: 10, step: 10, max: 99, unit: 1, tolerance: 0.05, repeats: 1 };
             let mut agenda = agenda(Course::search(search, RULE), 100).unwrap();
             let order = step(&mut agenda);
             let mut failed = Step { standing: vec![results::standing::unfinished()], ..Step::default() };

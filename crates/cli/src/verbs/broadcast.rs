@@ -137,7 +137,8 @@ impl Broadcast {
             (None, None) => steps::closed(steps, &SEED, 1)?,
         };
         let stepping = self.stepping()?;
-        Ok(stepping.course(steps, 0, rule)?.with_warmup(stepping.warmup(steps, 0, rule)?))
+        let unit = self.run.people_args.clients_of_room();
+        Ok(stepping.course(steps, 0, rule, unit)?.with_warmup(stepping.warmup(steps, 0, rule)?))
     }
 
     /// Estimates the duration.

@@ -107,7 +107,7 @@ impl Echo {
         let is_closed = self.is_closed() || paces_itself;
         let rule = if is_closed { self.closed(&stepping)? } else { self.open()? };
         let warmup = stepping.warmup(&self.steps, self.clients(), rule)?;
-        Ok(stepping.course(&self.steps, self.clients(), rule)?.with_warmup(warmup))
+        Ok(stepping.course(&self.steps, self.clients(), rule, 1)?.with_warmup(warmup))
     }
 
     /// Estimates the duration.

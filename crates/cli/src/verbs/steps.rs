@@ -244,8 +244,14 @@ impl Steps {
         Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
     }
 
-    /// The course of steps.
-    pub(crate) fn course(&self, args: &StepArgs, default: u64, rule: LoadRule) -> Result<Course, Failure> {
+    /// The course of steps; a search halves its levels to multiples of `unit` clients.
+    pub(crate) fn course(
+        &self,
+        args: &StepArgs,
+        default: u64,
+        rule: LoadRule,
+        unit: u64,
+    ) -> Result<Course, Failure> {
         let (first, by) = first_and_by(args);
         let first = plan::clients("--initial-clients or --step-size", first)?;
         let by = plan::clients("--step-size", by)?;
@@ -270,7 +276,7 @@ impl Steps {
                 // refused.
                 let start = u64::from(first).min(max);
                 let (step, tolerance, repeats) = (u64::from(by), SEARCH_TOLERANCE, SEARCH_REPEATS);
-                Course::search(SearchConfig { start, step, max, tolerance, repeats }, rule)
+                Course::search(SearchConfig { start, step, max, unit, tolerance, repeats }, rule)
             }
         })
     }
@@ -383,7 +389,7 @@ mod tests {
         let above = processes::clients_of_one_process().unwrap() + 1;
         for (flags, is_flag_given) in [("", false), ("--max-clients 500", true)] {
             let args = args(&format!("--search --initial-clients {above} {flags}"));
-            let Err(failure) = Steps::Search.course(&args, 0, RULE) else { panic!("{flags}: too many") };
+            let Err(failure) = Steps::Search.course(&args, 0, RULE, 1) else { panic!("{flags}: too many") };
             assert_eq!(failure.flag(), Some("--initial-clients"), "{failure}");
             assert_eq!(!failure.to_string().contains("add --max-clients"), is_flag_given, "{failure}");
         }

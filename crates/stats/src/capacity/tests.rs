@@ -2,7 +2,7 @@ use super::estimate::CLIENTS_APART_MIN;
 use super::*;
 
 const CONFIG: SearchConfig =
-    SearchConfig { start: 1_000, step: 1_000, max: 100_000, tolerance: 0.05, repeats: 3 };
+    SearchConfig { start: 1_000, step: 1_000, max: 100_000, unit: 1, tolerance: 0.05, repeats: 3 };
 
 /// Runs a search against a server that passes a level if `passes` is true; returns the result and the levels
 /// asked.
@@ -48,6 +48,18 @@ fn searches_below_a_start_that_fails() {
     let (capacity, asked) = run(CONFIG, |_| false);
     assert_eq!((asked.last(), capacity.low), (Some(&1), 0), "{capacity:?}");
     assert!(capacity.clients <= 1, "{capacity:?}");
+}
+
+#[test]
+fn halved_levels_are_of_full_rooms() {
+    let config = SearchConfig { start: 16, step: 16, max: 1_000, unit: 8, ..CONFIG };
+    for limit in [0, 7, 8, 50, 300] {
+        let (capacity, asked) = run(config, |clients| clients <= limit);
+        assert!(asked.iter().all(|clients| clients % 8 == 0), "{asked:?}");
+        assert!(capacity.low <= limit + 8 && limit <= capacity.high + 8, "{limit}: {capacity:?}");
+    }
+    let (_, asked) = run(SearchConfig { start: 5, unit: 2, ..config }, |_| false);
+    assert_eq!(asked, [5, 2, 2, 2], "one client has nobody to send to");
 }
 
 #[test]

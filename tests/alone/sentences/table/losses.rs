@@ -40,9 +40,9 @@ fn missing() -> Vec<Situation> {
             Host::Reference("--fault drop=1%2"),
             "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
         )
-        .how_much(&["failed at 1 client: {any}"])
-        .loses(&["loss.missing missing=5 of=10 what=\"copies\""])
-        .breaks(&["failed at 1 client, the lowest load tried; server: {any}"])
+        .how_much(&["failed at 2 clients: {any}"])
+        .loses(&["loss.missing missing=10 of=20 what=\"copies\""])
+        .breaks(&["failed at 2 clients, the lowest load tried; server: {any}"])
         .by(SERVER)
         .exits(3),
         situation(
@@ -50,8 +50,8 @@ fn missing() -> Vec<Situation> {
             Host::Reference("--fault drop=all"),
             "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
         )
-        .how_much(&["failed at 1 client: {any}"])
-        .loses(&["loss.missing missing=10 of=10 what=\"copies\""])
+        .how_much(&["failed at 2 clients: {any}"])
+        .loses(&["loss.missing missing=20 of=20 what=\"copies\""])
         .by(SERVER)
         .exits(3),
     ]
