@@ -155,16 +155,18 @@ fn servers_that_are_not_there_are_waited_for() {
 
 #[test]
 fn loads_that_failed_are_made_smaller() {
-    let lossy = Server::start(&["--fault", "drop=1/10"]);
-    follow(
-        lossy.address,
-        &[
-            ("echo WS --clients 10 --rate 100 -d 1s", "", "--search", 3),
-            ("broadcast WS --clients 10 --rate 100 -d 1s", "", "--search", 3),
-        ],
-    );
     let queue = Server::start(&["--fault", "service=2ms"]);
     follow(queue.address, &[("echo WS --clients 10 --rate 1000 -d 2s", "", "--rate ", 0)]);
+}
+
+#[test]
+fn losses_of_idle_servers_are_not_searched() {
+    let lossy = Server::start(&["--fault", "drop=1/10"]);
+    for line in ["echo WS --clients 10 --rate 100 -d 1s", "broadcast WS --clients 10 --rate 100 -d 1s"] {
+        let outcome = run(&mut load(lossy.address, line), RUN_MAX);
+        assert_eq!(outcome.code, Some(3), "{outcome}");
+        assert!(!proposes(&outcome, "--search"), "{outcome}");
+    }
 }
 
 #[test]

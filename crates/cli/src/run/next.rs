@@ -12,7 +12,7 @@ mod failure;
 mod line;
 mod unserved;
 
-use failure::{cause, failed, is_hopeless, is_sender_left_out, is_wrong_from_start, losses};
+use failure::{cause, failed, is_hopeless, is_sender_left_out, is_wrong_from_start, loses_while_idle, losses};
 pub(crate) use line::begin;
 use line::{DRAIN_TIMEOUT_NS, Line, Next, SECOND_NS, is_taken};
 use unserved::{hold_streams, log_in, look_at_server, restart_server, speak_its_words, start_server};
@@ -224,16 +224,25 @@ fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 /// A search from a tenth of what failed finds what passes in a few steps; with roles, which a tenth may lack,
 /// from half.
 ///
-/// Lost messages need no other proposal: that none is missing is a standing limit, so the search tells a server
-/// that loses some under load from one that always does. A --limit on them would take its place.
+/// Messages that a server with hardly anything to do has lost, it loses at any load: a search would only halve down
+/// to the fewest clients. Others need no other proposal: that none is missing is a standing limit, so the search
+/// tells a server that loses some under load from one that always does.
 fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let is_answered = is_hopeless(run) || run.is_looking() || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
         return None;
     }
     let failed = failed(run).filter(|step| step.clients > 1)?;
+    if loses_while_idle(run, failed) {
+        let what = "fewer clients lose as much, since the server was all but idle: look for them in its log";
+        return Some(Next { key: "look_for_losses", what: what.into(), words: None });
+    }
     let clients = failed.clients;
-    let step = (clients / if failed.roles.is_empty() { 10 } else { 2 }).max(1);
+    let alone = if run.scenario == Scenario::Broadcast { 2 } else { 1 };
+    let per_room = Line::of(run)?.count("room-size").unwrap_or(alone).max(1);
+    let share = clients / if failed.roles.is_empty() { 10 } else { 2 };
+    // Rooms that are not full have fewer copies than those of the load that failed.
+    let step = ((share / per_room).max(1) * per_room).min(clients);
     let line = searching(run, step)?.with("step-size", step)?.with("max-clients", clients)?;
     Some(line.to("search_below", "find how many clients pass:"))
 }

@@ -109,12 +109,22 @@ impl Line {
         kept
     }
 
-    /// The time that the user gave with a flag.
-    fn time_ns(&self, long: &str) -> Option<u64> {
+    /// The value that the user gave a flag.
+    fn value(&self, long: &str) -> Option<&str> {
         let flag = self.flag(long)?;
         let mut words = self.words.iter().enumerate();
         let (at, value) = words.find_map(|(at, word)| Some((at, Line::given(&flag, word)?)))?;
-        units::time_ns(value.or(self.words.get(at + 1).map(String::as_str))?).ok()
+        value.or(self.words.get(at + 1).map(String::as_str))
+    }
+
+    /// The time that the user gave with a flag.
+    fn time_ns(&self, long: &str) -> Option<u64> {
+        units::time_ns(self.value(long)?).ok()
+    }
+
+    /// The number that the user gave with a flag.
+    pub(super) fn count(&self, long: &str) -> Option<u64> {
+        units::count(self.value(long)?).ok()
     }
 
     /// Gives a flag a longer time than the user did, and at least this.

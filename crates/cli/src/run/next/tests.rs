@@ -1,5 +1,5 @@
 use results::finding::quantity::{Kinds, Ns, Percent, Quantile};
-use results::{LimitOutcome, Rates, Requirement, Second};
+use results::{LimitOutcome, Rates, Requirement, Second, ServerUse};
 use stats::{Capacity, Counts};
 
 use clap::CommandFactory;
@@ -79,6 +79,35 @@ fn failed_load_is_followed_by_search_below() {
     assert_eq!((&keys[..], &*command), (&["search_below"][..], expected));
     let (keys, command) = proposed(&run("throng http http://h/ -c 100", missing));
     assert_eq!((&keys[..], &*command), (&["try_fewer"][..], "throng http http://h/ --connections 50"));
+}
+
+#[test]
+fn losses_of_idle_servers_are_not_searched() {
+    for (percent, expected) in [(4.0, "look_for_losses"), (60.0, "search_below")] {
+        let run = run("throng broadcast ws://h/ --clients 16", |step| {
+            let counts =
+                Counts { sent: 70, expected: 1_120, received: 1_100, missing: 20, ..Counts::default() };
+            (step.clients, step.usable) = (16, Some(16));
+            broken(step, "missing==0", counts);
+            let server =
+                ServerUse { cpu_percent_mean: Some(percent), cores: Some(2.0), ..Default::default() };
+            step.server = Some(server);
+        });
+        assert_eq!(proposed(&run).0, [expected], "{percent}");
+    }
+}
+
+#[test]
+fn searches_below_begin_with_full_rooms() {
+    let missing = |step: &mut Step| {
+        let counts = Counts { sent: 10, expected: 80, received: 70, missing: 10, ..Counts::default() };
+        broken(step, "missing==0", counts);
+    };
+    for (flags, first) in [("--clients 100 --room-size 8", 8), ("--clients 100 --room-size 3", 9)] {
+        let (_, command) = proposed(&run(&format!("throng broadcast ws://h/ {flags}"), missing));
+        let expected = format!("--initial-clients {first} --search --step-size {first} --max-clients 100");
+        assert!(command.ends_with(&expected), "{command}");
+    }
 }
 
 #[test]
