@@ -2,10 +2,11 @@
 //!
 //! A stall is not a queue. Most messages are answered as fast as ever, and those of some seconds wait for as
 //! long as it lasts. No CPU is missing meanwhile: neither the generator was late by half of that, nor did a
-//! thread of the server wait for a CPU for so long. Stalls of streamed answers are counted one by one, each
-//! with its owner.
+//! thread of the server wait for a CPU for so long. On a busy machine it waits for as long over a whole step: of
+//! repeated silences to all clients, its waits must be as long as all of them. Stalls of streamed answers are
+//! counted one by one, each with its owner.
 
-use stats::{Count, Timed};
+use stats::{Count, Timed, density};
 
 use super::owners::{Owner, Owners};
 use crate::finding::Cause;
@@ -18,10 +19,17 @@ use crate::step::Step;
 const STALL_NS_MIN: u64 = 500_000_000;
 /// How many times the median a stall lasts: a slow server is slow for all.
 const TIMES_THE_MEDIAN_MIN: u64 = 20;
+/// Silences to all clients that are no accident of the machine.
+const SILENCES_MIN: u64 = 3;
+/// One in so many messages of a second took half of the longest wait or more, where all clients waited. What is sent
+/// in a silence waits for any part of it, and up to a second of usual messages shares the row.
+const ONE_IN_MAX: u64 = 8;
 
 /// The stalls of a step.
 pub(crate) struct Stalls {
     pub(crate) times: u64,
+    /// Those in which all clients waited.
+    silences: u64,
     pub(crate) longest_ns: u64,
     /// All of them together.
     lasted_ns: u64,
@@ -35,9 +43,10 @@ pub(super) fn stalled(step: &Step) -> Option<Cause> {
     if step.counts.events > 0 {
         return of_answers(step);
     }
-    let Stalls { times, longest_ns, lasted_ns, first_ns } = stalls(step)?;
+    let Stalls { times, silences, longest_ns, lasted_ns, first_ns } = stalls(step)?;
     // The server's threads say only how long they waited over the whole step.
-    (!lacks_cpu(step, lasted_ns)).then_some(Cause::ServerStalled {
+    let waited_ns = if silences >= SILENCES_MIN { lasted_ns } else { lasted_ns / 2 };
+    (!lacks_cpu(step, waited_ns)).then_some(Cause::ServerStalled {
         longest: Ns(longest_ns),
         times,
         first: Ns(first_ns),
@@ -112,10 +121,20 @@ pub(crate) fn stalls(step: &Step) -> Option<Stalls> {
     let (first, first_ns) = *stalls.first()?;
     is_on_time(step, longest_ns).then(|| Stalls {
         times: stalls.len() as u64,
+        silences: stalls.iter().filter(|(row, ns)| is_of_all(row, *ns)).count() as u64,
         longest_ns,
         lasted_ns: stalls.iter().map(|(_, ns)| ns).sum(),
         first_ns: first.t_ns.saturating_sub(step.start_ns).saturating_sub(first_ns),
     })
+}
+
+/// Returns whether so many messages of a row waited that they were to all clients; `waited_ns`: the longest.
+fn is_of_all(row: &Second, waited_ns: u64) -> bool {
+    let all: u64 = row.density.iter().map(|(_, samples)| samples).sum();
+    let is_long = |cell: u8| density::edge_ns(cell) >= waited_ns / 2;
+    let long = row.density.iter().filter(|(cell, _)| is_long(*cell));
+    let long: u64 = long.map(|(_, samples)| samples).sum();
+    long > 0 && ONE_IN_MAX * long >= all
 }
 
 /// Returns whether the generator handled and sent everything in less than half of that time.
@@ -124,9 +143,9 @@ fn is_on_time(step: &Step, longest_ns: u64) -> bool {
     loop_lag_ns.max(step.figures.send_lag.max_ns()) < longest_ns / 2
 }
 
-/// Returns whether a thread of the server waited for a CPU for half of that time.
-fn lacks_cpu(step: &Step, lasted_ns: u64) -> bool {
+/// Returns whether a thread of the server waited for a CPU for longer than that.
+fn lacks_cpu(step: &Step, ns: u64) -> bool {
     let threads = step.server.iter().flat_map(|server| &server.thread_use);
     let waited_percent = threads.map(|thread| thread.waiting_percent).fold(0.0, f64::max);
-    waited_percent / 100.0 * step.duration_ns as f64 > lasted_ns as f64 / 2.0
+    waited_percent / 100.0 * step.duration_ns as f64 > ns as f64
 }

@@ -275,6 +275,26 @@ fn a_server_that_stands_still_is_named() {
 }
 
 #[test]
+fn silences_to_all_clients_are_the_servers() {
+    let silent = |long: u64, waiting_percent: f64| {
+        judged(|step| {
+            stalls(step, &[(2, 1_000), (5, 1_000), (8, 1_000)]);
+            for row in step.series.iter_mut().filter(|row| row.max_ns > Some(20 * MS)) {
+                let [usual, waited] = [20, 700].map(|ms| stats::density::cell(ms * MS));
+                row.density = vec![(usual, 100 - long), (waited, long)];
+            }
+            server(step).thread_use = vec![ThreadUse { waiting_percent, ..ThreadUse::default() }];
+            step.limits = vec![LimitOutcome::of_text("delivery.p99<=50ms")];
+        })
+    };
+    let said = "server.stalled first_ms=1000.0 longest_ms=1000.0 times=3";
+    // Of 20 seconds, a thread waited for two, and for four.
+    assert_eq!(silent(20, 10.0), (Bottleneck::Server, said.into()));
+    assert_eq!(silent(5, 10.0).0, Bottleneck::None, "few clients waited");
+    assert_eq!(silent(20, 20.0).0, Bottleneck::None, "the silences may all be waits for a CPU");
+}
+
+#[test]
 fn limits_broken_by_stalls_name_the_owner() {
     // Of a thousand gaps, twenty are stalls; so many of these were read late, and for want of a CPU.
     let paused = |late: u64, starved: u64, limit: &str| {
