@@ -27,7 +27,7 @@ fn first_screen_says_result_why_and_caveats() {
     let run = sample::search_run();
     let words = sample::keyed(&run, words_of(&page_of(std::slice::from_ref(&run))).as_str());
     for said in [
-        "PASSED at 3,120 clients",
+        "PASSED at 1,000 clients",
         "95% CI 2,890 to 3,310",
         "failed at 4,000 clients",
         "Why",

@@ -37,18 +37,42 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     if let Some(doubt) = capacity.doubt() {
         return Some(inconclusive(doubt, &interval));
     }
-    let held = clients(capacity.clients);
     if capacity.at_least {
+        let held = clients(capacity.clients);
         return Some(Claim::passed("held.at_least", format!("at least {held}")).of(held));
     }
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
+    let estimated = broken.and_then(|broken| between(kept, broken, capacity.clients));
+    // What has passed is a load that was run.
+    let held = clients(if estimated.is_some() { kept.clients } else { capacity.clients });
     Some(match broken.and_then(beyond) {
         Some(beyond) => {
             let claim = Claim::passed("held.until_gave_out", format!("at least {held}")).of(held);
             claim.toned(Tone::Doubt).with_facts(vec![format!("{beyond}; {interval}")])
         }
-        None => Claim::passed("held.capacity", held.clone()).of(held).with_facts(vec![interval]),
+        None => {
+            let facts = estimated.map(|estimated| format!("capacity {estimated}")).into_iter();
+            let claim = Claim::passed("held.capacity", held.clone()).of(held);
+            claim.with_facts(facts.chain([interval]).collect())
+        }
     })
+}
+
+/// The loads around an estimated number of clients that was not run itself: `between 300 and 400`.
+fn between(kept: &Step, broken: &Step, estimated: u64) -> Option<String> {
+    let is_inside = kept.clients < estimated && estimated < broken.clients;
+    is_inside.then(|| bounds(kept, broken))
+}
+
+fn bounds(kept: &Step, broken: &Step) -> String {
+    format!("between {} and {}", count(kept.clients), count(broken.clients))
+}
+
+/// The loads between which a search was when the user ended it.
+fn unfinished(run: &Run, kept: &Step) -> Option<String> {
+    let is_unfinished = run.is_search && run.resume_after.is_some() && run.verdict.capacity.is_none();
+    let broken = verdict::lightest_broken(&run.steps, &run.verdict).filter(|_| is_unfinished)?;
+    (kept.clients < broken.clients).then(|| format!("not finished: {}", bounds(kept, broken)))
 }
 
 /// The measurements are too far apart, or say both.
@@ -129,7 +153,8 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     // Beside a pass, the loss of everything else would read as its contradiction.
     let load = if step.keeps_no_history() { format!("{held} while connected") } else { held.clone() };
     let claim = Claim::passed("held.clients", held).toned(tone).of(load);
-    Some(claim.with_losses(lost).with_facts(work(run, step)))
+    let facts = work(run, step).into_iter().chain(unfinished(run, step)).collect();
+    Some(claim.with_losses(lost).with_facts(facts))
 }
 
 /// Nothing was broken, and nothing was asked as it should have been: agents were lost, and the run went on

@@ -164,6 +164,7 @@ fn held_up() -> Vec<Situation> {
             "unclear: 95% CI {any}",
             "1 client, 95% CI {any}",
             "{number} clients, 95% CI {any}",
+            "{number} client{any}, capacity between {any}",
             "failed at 10 clients: {any}",
         ])
         .or_exits(3)

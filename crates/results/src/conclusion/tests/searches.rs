@@ -29,7 +29,10 @@ fn searches_break_limits_on_purpose() {
     run.is_search = true;
     run.verdict.capacity = Some(capacity(350, 320, 380));
     let (how_much, breaks, outcome) = of(&run);
-    assert_eq!((&*how_much, outcome), ("held.capacity; 350 clients; 95% CI 320 to 380", Outcome::Held));
+    assert_eq!(
+        (&*how_much, outcome),
+        ("held.capacity; 300 clients; capacity between 300 and 400; 95% CI 320 to 380", Outcome::Held)
+    );
     assert_eq!(
         breaks,
         "breaks.at; 400 clients; loss.missing missing=100 of=1800 what=\"copies\"; server.left_out due=1800 missing=100"
@@ -47,6 +50,26 @@ fn searches_break_limits_on_purpose() {
         (&*how_much, outcome),
         ("held.nothing; 400 clients; loss.missing missing=100 of=1800 what=\"copies\"", Outcome::Broken)
     );
+}
+
+#[test]
+fn capacities_that_were_run_are_named() {
+    let mut run = run_of_levels(Scenario::Echo, &[(300, true), (350, true), (400, false)]);
+    run.is_search = true;
+    run.verdict.capacity = Some(capacity(350, 320, 380));
+    assert_eq!(of(&run).0, "held.capacity; 350 clients; 95% CI 320 to 380");
+}
+
+#[test]
+fn interrupted_searches_name_their_bounds() {
+    let mut run = run_of_levels(Scenario::Echo, &[(300, true), (400, false), (350, false)]);
+    run.is_search = true;
+    let unfinished = |run: &Run| of(run).0.ends_with("; not finished: between 300 and 350");
+    assert!(!unfinished(&run), "{}", of(&run).0);
+    run.resume_after = Some(3);
+    assert!(unfinished(&run), "{}", of(&run).0);
+    run.is_search = false;
+    assert!(!unfinished(&run), "{}", of(&run).0);
 }
 
 #[test]
@@ -85,7 +108,7 @@ fn capacities_at_the_generators_limit_are_bounds() {
     run.verdict = verdict::conclude(run.scenario, &run.steps);
     run.verdict.capacity = Some(capacity(350, 320, 380));
     let (how_much, ..) = of(&run);
-    let said = "held.until_gave_out; 350 clients; unclear beyond: the generator was the bottleneck; 95% CI 320 to 380";
+    let said = "held.until_gave_out; 300 clients; unclear beyond: the generator was the bottleneck; 95% CI 320 to 380";
     assert_eq!(how_much, said);
     assert_eq!(conclude(&run).result().matches("unclear").count(), 1);
     assert!(is_untrusted(&run));
@@ -138,7 +161,7 @@ fn overruled_steps_are_not_the_breaking_point() {
     run.steps[0].bottleneck = Some(Found::from(full));
     run.verdict.capacity = Some(capacity(225, 200, 250));
     let (how_much, breaks, _) = of(&run);
-    assert_eq!(how_much, "held.capacity; 225 clients; 95% CI 200 to 250");
+    assert_eq!(how_much, "held.capacity; 200 clients; capacity between 200 and 250; 95% CI 200 to 250");
     assert_eq!(
         breaks,
         "breaks.at; 250 clients; loss.limit actual=0.0 limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
@@ -157,7 +180,7 @@ fn lost_agents_bound_no_capacity() {
     let mut run = run_of_levels(Scenario::Echo, &[(300, true), (600, true), (700, false)]);
     run.is_search = true;
     run.verdict.capacity = Some(capacity(650, 600, 700));
-    assert!(of(&run).0.starts_with("held.capacity; 650 clients; "), "{}", of(&run).0);
+    assert!(of(&run).0.starts_with("held.capacity; 600 clients; "), "{}", of(&run).0);
     run.steps[1].fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
     assert!(of(&run).0.starts_with("held.clients; 300 clients; "), "{}", of(&run).0);
 }
