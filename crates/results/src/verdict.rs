@@ -30,6 +30,7 @@ mod undecided;
 
 pub use caveats::caveats;
 pub(crate) use conclude::folded;
+pub(crate) use conclude::tries;
 pub(crate) use conclude::whole;
 pub use conclude::{conclude, held_back, is_refuted, lightest_broken, limits};
 pub use generator::lost_agents;

@@ -238,8 +238,8 @@ pub fn shown(run: &Run) -> usize {
     kept.unwrap_or(run.steps.len().saturating_sub(1))
 }
 
-/// The step that is the answer of the run: of those that kept all limits, the one with the most clients, up to the
-/// capacity where a search found it; of a sweep of rates, the one that is the answer.
+/// The step that is the answer of the run: of those that kept all limits, the one with the most clients that fewer
+/// tries broke, up to the capacity where a search found it; of a sweep of rates, the one that is the answer.
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
     let mut kept = verdict::whole(&run.steps).filter(|step| step.has_passed() && !step.is_short());
     match levels::best(&run.verdict.levels) {
@@ -251,7 +251,11 @@ pub fn heaviest_kept(run: &Run) -> Option<&Step> {
             let found = run.verdict.capacity.filter(|capacity| capacity.is_decided() && !capacity.at_least);
             // Near the limit, a step that is too heavy passes now and then.
             let is_within = |step: &Step| found.is_none_or(|capacity| step.clients <= capacity.clients);
-            kept.max_by_key(|step| (is_within(step), step.clients))
+            let is_usual = |step: &Step| {
+                let (passed, failed) = verdict::tries(&run.steps, step);
+                passed >= failed
+            };
+            kept.max_by_key(|step| (is_within(step), is_usual(step), step.clients))
         }
     }
 }

@@ -25,14 +25,27 @@ pub fn limits(steps: &[Step], verdict: &Verdict) -> Vec<LimitOutcome> {
     limits.into_iter().map(|(outcome, _)| outcome.clone()).collect()
 }
 
-/// Returns whether other steps refute that this one broke its limits: the other try of its rate passed, or a search
-/// found more clients to pass. A broken limit that is proof is never refuted.
+/// Returns whether other steps refute that this one broke its limits: the other try of its rate passed, most tries of
+/// its load did, or half of them and a heavier load, or a search found more clients to pass. A broken limit that is
+/// proof is never refuted.
 pub fn is_refuted(steps: &[Step], verdict: &Verdict, step: &Step) -> bool {
     let is_same = |other: &&Step| by_weight(other, step).is_eq();
     let has_other = || !verdict.levels.is_empty() && steps.iter().filter(is_same).any(Step::has_passed);
     let has_more = || found_clients(verdict).is_some_and(|clients| step.clients < clients);
     let is_proven = || step.broken().any(LimitOutcome::is_proof);
-    !step.has_passed() && !is_proven() && (has_other() || has_more())
+    let is_outvoted = || {
+        let (passed, failed) = tries(steps, step);
+        let is_heavier = |other: &Step| other.has_passed() && by_weight(other, step).is_gt();
+        passed > failed || passed == failed && steps.iter().any(is_heavier)
+    };
+    !step.has_passed() && !is_proven() && (has_other() || has_more() || is_outvoted())
+}
+
+/// Counts the steps of this load that passed, and those that did not.
+pub(crate) fn tries(steps: &[Step], step: &Step) -> (usize, usize) {
+    let same = || steps.iter().filter(|other| by_weight(other, step).is_eq());
+    let passed = same().filter(|other| other.has_passed()).count();
+    (passed, same().count() - passed)
 }
 
 /// Clients that a search found to pass.

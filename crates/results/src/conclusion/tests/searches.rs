@@ -73,6 +73,21 @@ fn interrupted_searches_name_their_bounds() {
 }
 
 #[test]
+fn most_tries_of_a_load_decide() {
+    let loads = |levels: &[(u64, bool)]| {
+        let mut run = run_of_levels(Scenario::Echo, levels);
+        run.is_search = true;
+        let conclusion = conclude(&run);
+        [conclusion.how_much.load, conclusion.breaks.load].map(Option::unwrap)
+    };
+    let overruled = [(266, false), (306, true), (266, true), (266, true), (516, false)];
+    assert_eq!(loads(&overruled), ["306 clients", "516 clients"]);
+    let lucky =
+        [(460, true), (468, true), (484, true), (468, false), (484, false), (468, false), (484, false)];
+    assert_eq!(loads(&lucky), ["460 clients", "468 clients"]);
+}
+
+#[test]
 fn noisy_searches_do_not_tell() {
     let mut run = run_of(Scenario::Broadcast, vec![step()]);
     run.is_search = true;
