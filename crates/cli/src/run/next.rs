@@ -318,7 +318,7 @@ fn add_clients_for_memory(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 }
 
 fn confirm_capacity(run: &Run, conclusion: &Conclusion) -> Option<Next> {
-    let capacity = run.verdict.capacity.filter(|capacity| !capacity.at_least)?;
+    run.verdict.capacity.filter(|capacity| !capacity.at_least)?;
     if conclusion.status() != Status::Passed {
         return None;
     }
@@ -332,7 +332,7 @@ fn confirm_capacity(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         "limit-rtt",
         "limit-percentile",
     ];
-    let line = search_flags.into_iter().fold(Line::of(run)?, Line::without).with_clients(capacity.clients)?;
+    let line = search_flags.into_iter().fold(Line::of(run)?, Line::without).with_clients(step.clients)?;
     let line = for_seconds(line, step, CONFIRMED_FOR_NS as f64 / 1e9)?;
     Some(line.to("confirm_capacity", "hold it for a minute before you rely on it:"))
 }
@@ -355,6 +355,8 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let more = step.clients * 10;
     if has_steps(run) {
         let line = searching(run, step.clients)?;
+        // Steps of thousands would go past what a few clients come to, and leave rooms that are not full.
+        let line = if line.has("step-size") { line } else { line.with("step-size", step.clients)? };
         // A search goes no further than one process unless it is told to, and on a fleet it has to be told.
         let needs_end = line.has("fleet") || line.needs_processes(step.clients);
         let line = if needs_end { line.with("max-clients", more)?.with_room_for(more) } else { line };

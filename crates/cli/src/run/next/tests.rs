@@ -42,23 +42,24 @@ fn proposed(run: &Run) -> (Vec<&'static str>, String) {
 fn passed_load_is_followed_by_search() {
     let (keys, command) = proposed(&run("throng echo ws://h/ --clients=100 --rate 500 -q", |_| {}));
     assert_eq!(keys, ["search_above"]);
-    let expected = "throng echo ws://h/ --rate 500 -q --initial-clients 100 --search";
+    let expected = "throng echo ws://h/ --rate 500 -q --initial-clients 100 --search --step-size 100";
     assert_eq!(command, expected);
     let many = processes::clients_of_one_process().unwrap() + 1;
     let above_one = |step: &mut Step| (step.clients, step.usable) = (many, Some(many));
-    let search = format!("--initial-clients {many} --search --max-clients {}", many * 10);
+    let search = |from: u64| {
+        format!("--initial-clients {from} --search --step-size {from} --max-clients {}", from * 10)
+    };
     for processes in ["", " --processes 2"] {
         let line = format!("throng echo ws://h/ --clients {many}{processes}");
         let (_, command) = proposed(&run(&line, above_one));
-        assert_eq!(command, format!("throng echo ws://h/ {search}"), "{processes}");
+        assert_eq!(command, format!("throng echo ws://h/ {}", search(many)), "{processes}");
     }
     // A client that falls silent has two connections.
     let half = many.div_ceil(2);
     let half_of_it = |step: &mut Step| (step.clients, step.usable) = (half, Some(half));
     let line = format!("throng broadcast ws://h/ --flap 30s --clients {half} --processes 1");
-    let search = format!("--initial-clients {half} --search --max-clients {}", half * 10);
     let (_, command) = proposed(&run(&line, half_of_it));
-    assert_eq!(command, format!("throng broadcast ws://h/ --flap 30s {search}"));
+    assert_eq!(command, format!("throng broadcast ws://h/ --flap 30s {}", search(half)));
     let (keys, command) = proposed(&run("throng idle ws://h/ --clients 100", |_| {}));
     assert_eq!((&keys[..], &*command), (&["search_above"][..], "throng idle ws://h/ --clients 1000"));
     let (keys, command) = proposed(&run("throng http http://h/ -c 100 -d 5s", |_| {}));
