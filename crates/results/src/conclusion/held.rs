@@ -26,10 +26,8 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     // A search that held nothing has no capacity to tell, nor one whose highest load lost agents: the rules below say
     // what was lost.
     let kept = heaviest_kept(run)?;
-    let passed = verdict::whole(&run.steps)
-        .filter(|step| step.has_passed() && step.clients <= capacity.clients)
-        .map(|step| step.clients);
-    if passed.max() > Some(kept.clients) {
+    let is_heavier = |step: &Step| kept.clients < step.clients && step.clients <= capacity.clients;
+    if verdict::whole(&run.steps).any(|step| step.has_passed() && step.is_short() && is_heavier(step)) {
         return None;
     }
     let interval =
