@@ -234,7 +234,7 @@ fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     }
     let failed = failed(run).filter(|step| step.clients > 1)?;
     if loses_while_idle(run, failed) {
-        let what = "fewer clients lose as much, since the server was all but idle: look for them in its log";
+        let what = "look in the server's log: it was all but idle, and loses messages of fewer clients, too";
         return Some(Next { key: "look_for_losses", what: what.into(), words: None });
     }
     let clients = failed.clients;

@@ -41,7 +41,7 @@ pub fn is_refuted(steps: &[Step], verdict: &Verdict, step: &Step) -> bool {
     !step.has_passed() && !is_proven() && (has_other() || has_more() || is_outvoted())
 }
 
-/// Counts the steps of this load that passed, and those that did not.
+/// Counts the steps of this load: passed, and failed.
 pub(crate) fn tries(steps: &[Step], step: &Step) -> (usize, usize) {
     let same = || steps.iter().filter(|other| by_weight(other, step).is_eq());
     let passed = same().filter(|other| other.has_passed()).count();

@@ -19,16 +19,16 @@ use crate::step::Step;
 const STALL_NS_MIN: u64 = 500_000_000;
 /// How many times the median a stall lasts: a slow server is slow for all.
 const TIMES_THE_MEDIAN_MIN: u64 = 20;
-/// Silences to all clients that are no accident of the machine.
+/// The least number of silences to all clients that is no accident of the machine.
 const SILENCES_MIN: u64 = 3;
-/// One in so many messages of a second took half of the longest wait or more, where all clients waited. What is sent
-/// in a silence waits for any part of it, and up to a second of usual messages shares the row.
+/// The most messages of a row for each that took half of the longest wait or more, where all clients waited. What is
+/// sent in a silence waits for any part of it, and up to a second of usual messages shares the row.
 const ONE_IN_MAX: u64 = 8;
 
 /// The stalls of a step.
 pub(crate) struct Stalls {
     pub(crate) times: u64,
-    /// Those in which all clients waited.
+    /// Stalls in which all clients waited.
     silences: u64,
     pub(crate) longest_ns: u64,
     /// All of them together.
@@ -128,7 +128,7 @@ pub(crate) fn stalls(step: &Step) -> Option<Stalls> {
     })
 }
 
-/// Returns whether so many messages of a row waited that they were to all clients; `waited_ns`: the longest.
+/// Returns whether all clients waited in a row, by the share of its messages that did; `waited_ns`: the longest wait.
 fn is_of_all(row: &Second, waited_ns: u64) -> bool {
     let all: u64 = row.density.iter().map(|(_, samples)| samples).sum();
     let is_long = |cell: u8| density::edge_ns(cell) >= waited_ns / 2;
