@@ -12,7 +12,7 @@ mod failure;
 mod line;
 mod unserved;
 
-use failure::{cause, failed, is_hopeless, is_sender_left_out, is_wrong_from_start, loses_while_idle, losses};
+use failure::{cause, failed, is_hopeless, is_sender_left_out, is_wrong_from_start, losses};
 pub(crate) use line::begin;
 use line::{DRAIN_TIMEOUT_NS, Line, Next, SECOND_NS, is_taken};
 use unserved::{hold_streams, log_in, look_at_server, restart_server, speak_its_words, start_server};
@@ -233,7 +233,7 @@ fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         return None;
     }
     let failed = failed(run).filter(|step| step.clients > 1)?;
-    if loses_while_idle(run, failed) {
+    if failure::loses_while_idle(run, failed) {
         let what = "look in the server's log: it was all but idle, and loses messages of fewer clients, too";
         return Some(Next { key: "look_for_losses", what: what.into(), words: None });
     }

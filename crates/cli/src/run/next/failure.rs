@@ -7,9 +7,6 @@ use results::{Run, Second, Step};
 /// How many times as large the share of wrong answers is in the last half of a load that makes it grow.
 const GROWTH_MIN: f64 = 1.5;
 
-/// CPU below which a server has hardly anything to do, in percent of the cores that it may use.
-const IDLE_PERCENT_MAX: f64 = 10.0;
-
 /// The step whose failure the run is about.
 pub(super) fn failed(run: &Run) -> Option<&Step> {
     results::verdict::lightest_broken(&run.steps, &run.verdict)
@@ -21,6 +18,19 @@ pub(super) fn losses(run: &Run) -> Vec<Loss> {
 
 pub(super) fn cause(run: &Run) -> Option<&Cause> {
     run.verdict.bottleneck.as_ref().map(|found| &found.cause)
+}
+
+/// CPU below which a server has hardly anything to do, in percent of the cores that it may use.
+const IDLE_PERCENT_MAX: f64 = 10.0;
+
+/// Returns whether a server that was all but idle lost some of the messages of a step, and no other limit broke.
+pub(super) fn loses_while_idle(run: &Run, step: &Step) -> bool {
+    let losses = conclusion::failings(run.scenario, step);
+    let has_lost = step.came() > 0
+        && !losses.is_empty()
+        && losses.iter().all(|loss| matches!(loss, Loss::Missing { unpublished: None, .. }));
+    let used = step.server.as_ref().and_then(|server| Some(server.cpu_percent_mean? / server.cores?));
+    has_lost && used.is_some_and(|percent| percent < IDLE_PERCENT_MAX)
 }
 
 /// Returns whether each message lacks its sender's copy, and no other.
@@ -81,14 +91,4 @@ pub(super) fn is_wrong_from_start(run: &Run) -> bool {
     };
     let (first, last) = rows.split_at(rows.len() / 2);
     !first.is_empty() && share(last) <= GROWTH_MIN * share(first)
-}
-
-/// Returns whether a server that was all but idle lost some of the messages of a step, and no other limit broke.
-pub(super) fn loses_while_idle(run: &Run, step: &Step) -> bool {
-    let losses = conclusion::failings(run.scenario, step);
-    let has_lost = step.came() > 0
-        && !losses.is_empty()
-        && losses.iter().all(|loss| matches!(loss, Loss::Missing { unpublished: None, .. }));
-    let used = step.server.as_ref().and_then(|server| Some(server.cpu_percent_mean? / server.cores?));
-    has_lost && used.is_some_and(|percent| percent < IDLE_PERCENT_MAX)
 }
