@@ -269,7 +269,13 @@ fn hint(plan: &Plan, access: &AccessArgs, kind: &str, why: &str, heard: &str) ->
                 Some(usual) => format!("; is the path right? {usual}{tls}").into(),
             };
         }
-        "login_refused" => "; correct what [[login]] sends, or its `expect`",
+        "login_refused" => {
+            // It tries as the first client does.
+            let app = plan.client_spec.of_dialect.app.as_ref();
+            let is_by_row = app.is_some_and(|app| app.logs_in_by_row());
+            let user = if is_by_row { " with row 1 of users' data" } else { "" };
+            return format!("; correct what [[login]] sends{user}, or its `expect`").into();
+        }
         error_kind::CLOSED => "; the server's own log may say why",
         // What it said names another remedy.
         error_kind::CONNECT_TIMEOUT if heard.is_empty() => {

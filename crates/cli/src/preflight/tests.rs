@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use app::app_file::{AppFile, LoginRequest};
+use app::template::Template;
 use wire::StreamOptions;
 
 use super::*;
@@ -60,6 +64,29 @@ fn obstacles_have_keys_and_advice() {
     ] {
         let result = probe_result(failure, status, said);
         assert_eq!(key_of(&plan, false, &result, names).as_deref(), Some(key), "{failure:?} {status:?}");
+    }
+}
+
+#[test]
+fn a_refused_login_names_its_row() {
+    let request = |target| LoginRequest {
+        name: "GET /in".to_owned(),
+        is_post: false,
+        server: 0,
+        target,
+        headers: Vec::new(),
+        content: None,
+        expect: None,
+        follows: false,
+        keep: Vec::new(),
+    };
+    let result = probe_result(Some(("login_refused", "HTTP 401")), None, b"");
+    for (target, is_named) in [(Template::of_column(0), true), (Template::literal("/in"), false)] {
+        let mut plan = plan_for("ws://127.0.0.1:1/ws", "json");
+        let app = AppFile { login: vec![request(target)], ..AppFile::default() };
+        plan.client_spec.of_dialect.app = Some(Arc::new(app));
+        let obstacle = obstacle(&plan, &AccessArgs::default(), false, &result).unwrap();
+        assert_eq!((&*obstacle.key, obstacle.text.contains("row 1 ")), ("login_refused", is_named));
     }
 }
 
