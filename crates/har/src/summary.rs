@@ -29,7 +29,7 @@ pub struct Summary {
     pub rooms: Vec<String>,
     /// Kinds of the client's other messages, with their counts, the most frequent first.
     pub said: Vec<(String, usize)>,
-    /// Messages of the server; of streams, events.
+    /// Messages of the server but those with which the protocol replies to one; of streams, events.
     pub heard: usize,
     /// Requests whose text came in events of a stream.
     pub published: usize,
@@ -82,7 +82,8 @@ impl Summary {
         let mut said: BTreeMap<Kind, usize> = BTreeMap::new();
         let joined = carried.flags.iter().filter(|flag| matches!(flag.name, "channel" | "topic"));
         let mut rooms: Vec<String> = joined.map(|flag| flag.text.clone()).collect();
-        summary.heard = carried.turns.iter().filter(|turn| !turn.is_sent).count();
+        let heard = carried.turns.iter().filter(|turn| !turn.is_sent && turn.answers.is_none());
+        summary.heard = heard.count();
         let type_at = type_member::find(carried.turns.iter());
         // What the server says is counted and not read: it is most of a session, and this is asked once a second.
         let sent = carried.turns.into_iter().filter(|turn| turn.is_sent).take(MESSAGES_MAX);
