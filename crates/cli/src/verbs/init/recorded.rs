@@ -254,6 +254,16 @@ mod tests {
     }
 
     #[test]
+    fn two_users_of_one_address_are_told() {
+        for has_two_users in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let draft = Draft { has_two_users, ..draft("[echo]\nsend = '{id}'\n", true) };
+            let kept = keep(&folder.path().join("app.toml"), &draft).unwrap();
+            assert_eq!(kept.text.contains("--sessions 2"), has_two_users, "{}", kept.text);
+        }
+    }
+
+    #[test]
     fn users_that_no_request_takes_are_told() {
         let cookie = "[people]\ndata = 'users.csv'\n[connect]\nheaders = { Cookie = '{person.cookie}' }\n";
         for (cell, can_run) in [("a=b", true), ("\"a=b\nX: y\"", false)] {
