@@ -24,7 +24,9 @@ pub(crate) fn log_in() -> String {
 /// Returns whether a server says that it does not know the client, or what the client may do.
 pub(crate) fn is_refusal(said: &str) -> bool {
     let said = said.to_ascii_lowercase();
-    ["unauthorized", "unauthenticated", "forbidden", "not authorized"].iter().any(|word| said.contains(word))
+    // The last is what handlers of sessions say in their own words.
+    let words = ["unauthorized", "unauthenticated", "forbidden", "not authorized", "not logged in"];
+    words.iter().any(|word| said.contains(word))
 }
 
 /// Returns the same of what ends the first moments of a connection: then, frameworks such as FastAPI close it by the

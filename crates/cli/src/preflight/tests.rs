@@ -52,6 +52,7 @@ fn obstacles_have_keys_and_advice() {
         (Some(("not_http", "")), None, &[21, 3, 3, 0, 2, 2, 10], "speaks_tls", &["wss://"]),
         (Some(("eof", "the end")), None, b"", "eof", &["the end", "wss://", "https://"]),
         (Some(("closed", "with code 1008: who?")), None, b"", "closed", &["who?", "--token"]),
+        (Some(("rejected_namespace", "not logged in")), None, b"", "rejected_namespace", &["[[login]]"]),
         (Some(("closed", "with code 1013: full")), None, b"", "closed", &["full", "log"]),
         (Some(("connect_timeout", "silent")), None, b"", "connect_timeout", &[look, "--connect-timeout 10s"]),
         (
