@@ -13,6 +13,7 @@ use crate::answer::Answer;
 use crate::exit::Failure;
 use crate::flags::access::{self, AccessArgs};
 use crate::interrupts;
+use crate::output::quoted;
 use crate::request::{self, Request};
 use crate::secrets;
 
@@ -142,21 +143,33 @@ fn wrong_status(plan: &Plan, access: &AccessArgs, status: u16, result: &ProbeRes
     }
 }
 
-/// Explains an event stream that is asked for as a whole, and did not end while one client waited for it.
+/// Explains an event stream that is asked for as a whole, and did not end within the connect timeout.
 fn endless(plan: &Plan, asks: bool, result: &ProbeResult) -> Option<String> {
     let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
     let is_whole = asks && http.stream.is_none();
     let is_over = result.is_answered || result.failure.is_some();
-    let is_stream = Answer::read(&result.said).content_type.as_deref() == Some(EVENT_STREAM);
+    let is_stream = Answer::read(&result.said)
+        .content_type
+        .is_some_and(|media_type| media_type.eq_ignore_ascii_case(EVENT_STREAM));
     if !is_whole || is_over || !is_stream {
         return None;
     }
     let (scheme, sse) = (if plan.tls.is_some() { "https" } else { "http" }, DialectId::Sse.name());
-    let url =
-        format!("{scheme}://{}{}", plan.client_spec.host, secrets::place(plan.client_spec.path.reveal()));
+    let place = secrets::place(plan.client_spec.path.reveal());
+    // A command with a hidden secret could not be typed.
+    let commands = match place.contains("***") {
+        true => "to hold it open: throng idle; to time its events: throng stream".to_owned(),
+        false => {
+            let url = quoted(&format!("{scheme}://{}{place}", plan.client_spec.host));
+            format!(
+                "to hold it open: throng idle {url} --protocol {sse}; to time its events: throng stream {url}"
+            )
+        }
+    };
+    let waited = results::format::duration(plan.connecting.timeout_ns);
     Some(format!(
-        "it answers with an event stream that does not end; to hold it open: throng idle {url} --protocol {sse}; to \
-         time its events: throng stream {url}"
+        "it answers with an event stream that had not ended after {waited}; {commands}; if it ends later: \
+         --connect-timeout TIME, or --no-preflight"
     ))
 }
 
