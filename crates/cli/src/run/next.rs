@@ -234,7 +234,7 @@ fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     }
     let failed = failed(run).filter(|step| step.clients > 1)?;
     if failure::loses_while_idle(run, failed) {
-        let what = "look in the server's log: it was all but idle, and loses messages of fewer clients, too";
+        let what = "look in the server's log: it lost messages while it was all but idle";
         return Some(Next { key: "look_for_losses", what: what.into(), words: None });
     }
     let clients = failed.clients;
@@ -257,10 +257,10 @@ fn searching(run: &Run, from: u64) -> Option<Line> {
 
 /// Fewer clients get the same answers where the share that is wrong was there from the start.
 fn look_at_answer(run: &Run, _: &Conclusion) -> Option<Next> {
-    let is_answered = is_hopeless(run) || has_steps(run);
+    let is_answered = is_hopeless(run) || has_steps(run) || run.is_looking();
     (is_wrong_from_start(run) && !is_answered).then_some(())?;
-    let what =
-        "as many were wrong from the first second: see the error above, and the server's own log".to_owned();
+    let what = "as many were wrong in the first half of the load: see the error above, and the server's log"
+        .to_owned();
     Some(Next { key: "look_at_answer", what, words: None })
 }
 

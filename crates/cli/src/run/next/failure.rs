@@ -20,7 +20,7 @@ pub(super) fn cause(run: &Run) -> Option<&Cause> {
     run.verdict.bottleneck.as_ref().map(|found| &found.cause)
 }
 
-/// CPU below which a server has hardly anything to do, in percent of the cores that it may use.
+/// CPU below which a server has hardly anything to do, in percent of one core: a single thread has no more.
 const IDLE_PERCENT_MAX: f64 = 10.0;
 
 /// Returns whether a server that was all but idle lost some of the messages of a step, and no other limit broke.
@@ -29,7 +29,7 @@ pub(super) fn loses_while_idle(run: &Run, step: &Step) -> bool {
     let has_lost = step.came() > 0
         && !losses.is_empty()
         && losses.iter().all(|loss| matches!(loss, Loss::Missing { unpublished: None, .. }));
-    let used = step.server.as_ref().and_then(|server| Some(server.cpu_percent_mean? / server.cores?));
+    let used = step.server.as_ref().and_then(|server| server.cpu_percent_mean);
     has_lost && used.is_some_and(|percent| percent < IDLE_PERCENT_MAX)
 }
 
@@ -90,5 +90,6 @@ pub(super) fn is_wrong_from_start(run: &Run) -> bool {
         errors as f64 / received.max(1) as f64
     };
     let (first, last) = rows.split_at(rows.len() / 2);
-    !first.is_empty() && share(last) <= GROWTH_MIN * share(first)
+    // Wrong messages that are no errors leave no trace in the rows.
+    share(first) > 0.0 && share(last) <= GROWTH_MIN * share(first)
 }

@@ -84,14 +84,15 @@ fn failed_load_is_followed_by_search_below() {
 
 #[test]
 fn losses_of_idle_servers_are_not_searched() {
-    for (percent, expected) in [(4.0, "look_for_losses"), (60.0, "search_below")] {
+    let loads = [(4.0, 2.0, "look_for_losses"), (60.0, 2.0, "search_below"), (100.0, 16.0, "search_below")];
+    for (percent, cores, expected) in loads {
         let run = run("throng broadcast ws://h/ --clients 16", |step| {
             let counts =
                 Counts { sent: 70, expected: 1_120, received: 1_100, missing: 20, ..Counts::default() };
             (step.clients, step.usable) = (16, Some(16));
             broken(step, "missing==0", counts);
             let server =
-                ServerUse { cpu_percent_mean: Some(percent), cores: Some(2.0), ..Default::default() };
+                ServerUse { cpu_percent_mean: Some(percent), cores: Some(cores), ..Default::default() };
             step.server = Some(server);
         });
         assert_eq!(proposed(&run).0, [expected], "{percent}");
