@@ -94,6 +94,9 @@ pub(super) fn speak_its_words(run: &Run, _: &Conclusion) -> Option<Next> {
     Some(Next { key, what: what.into(), words: Some(writing_app(run)?) })
 }
 
+/// Flags of a stream that go along to the verb that holds it open.
+const HELD: [&str; 5] = ["socket", "users", "token", "token-in", "http2"];
+
 /// Streams without an end are held open, as users do; answers that have one, such as a model's, are waited for.
 pub(super) fn hold_streams(run: &Run, _: &Conclusion) -> Option<Next> {
     let line = Line::of(run).filter(|_| is_endless(run))?;
@@ -104,7 +107,7 @@ pub(super) fn hold_streams(run: &Run, _: &Conclusion) -> Option<Next> {
     }
     let (program, url) = (run.command.first()?.as_str(), run.target.url.as_str());
     let words = [program, "idle", url, "--protocol", DialectId::Sse.name()].map(str::to_owned);
-    let words = words.into_iter().chain(line.words_of(&ACCESS)).collect();
+    let words = words.into_iter().chain(line.words_of(&ACCESS)).chain(line.words_of(&HELD)).collect();
     let what = "hold streams that have no end open, as users do:".to_owned();
     Some(Next { key: "hold_streams", what, words: Some(words) })
 }
