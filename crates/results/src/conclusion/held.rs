@@ -249,9 +249,13 @@ pub fn heaviest_kept(run: &Run) -> Option<&Step> {
             let found = run.verdict.capacity.filter(|capacity| capacity.is_decided() && !capacity.at_least);
             // Near the limit, a step that is too heavy passes now and then.
             let is_within = |step: &Step| found.is_none_or(|capacity| step.clients <= capacity.clients);
+            // Until the search is over, half of the tries may break a load: its failure stands.
+            let broken =
+                verdict::lightest_broken(&run.steps, &run.verdict).filter(|_| run.verdict.capacity.is_none());
             let is_usual = |step: &Step| {
                 let (passed, failed) = verdict::tries(&run.steps, step);
-                passed >= failed
+                let is_below = broken.is_none_or(|broken| step.clients < broken.clients);
+                passed > failed || passed == failed && is_below
             };
             kept.max_by_key(|step| (is_within(step), is_usual(step), step.clients))
         }

@@ -85,6 +85,7 @@ fn most_tries_of_a_load_decide() {
     let lucky =
         [(460, true), (468, true), (484, true), (468, false), (484, false), (468, false), (484, false)];
     assert_eq!(loads(&lucky), ["460 clients", "468 clients"]);
+    assert_eq!(loads(&lucky[..5]), ["468 clients", "484 clients"]);
     let mut run = run_of_levels(Scenario::Echo, &lucky);
     run.verdict.capacity = Some(capacity(470, 460, 480));
     assert!(of(&run).0.starts_with("held.capacity; 460 clients; "), "{}", of(&run).0);
