@@ -45,7 +45,8 @@ fn without_id(step: &Step) -> Option<Cause> {
     let Counts { sent, expected, .. } = step.counts;
     let error = step.errors.get(error_kind::UNRECOGNISED)?;
     let (messages, lacking) = (error.count, step.lacking());
-    let is_of_copies = expected > sent && step.came() == 0;
+    // Far more than there were copies are something else: who has come, what time it is.
+    let is_of_copies = expected > sent && step.came() == 0 && messages <= 2 * lacking;
     (is_of_copies && messages >= lacking.div_ceil(2)).then(|| Cause::FileWithoutId {
         messages,
         lost: lacking.saturating_sub(messages),

@@ -66,7 +66,9 @@ pub(super) fn gone(step: &Step) -> Option<Cause> {
     // A broadcast has copies, and its sender may have been answered without any.
     let has_answered = counts.expected > counts.sent && !step.figures.service.is_empty();
     (counts.expected > 0 && step.came() == 0 && counts.missing > 0).then(|| match step.unpublished() {
-        _ if counts.unended > 0 => Cause::ServerStreaming { answers: counts.unended, events: counts.events },
+        _ if 2 * counts.unended >= counts.missing => {
+            Cause::ServerStreaming { answers: counts.unended, events: counts.events }
+        }
         Some(example) => Cause::ServerPublishedNone { example: example.to_owned() },
         None if has_answered => Cause::ServerLeftOut { missing: counts.missing, due: counts.due() },
         None => Cause::ServerAnsweredNone {
