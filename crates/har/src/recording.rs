@@ -68,7 +68,8 @@ impl Recording {
         // Freed before anything else is made of what was read: a file may be as large as half the memory.
         drop(bytes);
         let Entries { kept, is_cut } = file.log.entries;
-        Ok(Recording { is_cut, ..Recording::of(name, kept)? })
+        let recording = Recording::of(name, kept)?;
+        Ok(Recording { is_cut: is_cut || recording.is_cut, ..recording })
     }
 
     /// Sorts what was recorded; `name` is that of the file, for comments.
@@ -116,7 +117,8 @@ impl Recording {
         let mut together = sockets.iter().filter(|other| socket.is_beside(other));
         let is_of_two = has_two_logins(&exchanges);
         let has_two_users = together.any(|other| is_of_two || socket.is_unlike(other));
-        let (name, is_cut) = (name.to_owned(), false);
+        // Events behind these are not read.
+        let (name, is_cut) = (name.to_owned(), room == 0);
         Ok(Recording { name, exchanges, socket, stream, others, is_cut, unsendable, has_two_users })
     }
 }

@@ -61,7 +61,7 @@ impl Stream {
     /// The stream of an entry with this number; `None` for one without a server's URL. In memory, an event of a text is
     /// larger than the shortest is there: there is `room` for this many in all.
     pub(crate) fn of(number: usize, mut entry: Entry, room: &mut usize) -> Option<Stream> {
-        let is_lines = !entry.response.content.mime_type.contains(EVENTS);
+        let is_lines = !entry.response.content.mime_type.to_ascii_lowercase().contains(EVENTS);
         let given = entry.events.take().filter(|events| !events.is_empty());
         let mut asked = Exchange::of(number, entry)?;
         let text = asked.answer.take().unwrap_or_default();

@@ -249,7 +249,7 @@ impl Exchange {
             frame.data = own(std::mem::take(&mut frame.data).into()).into();
         }
         let mime_type = media_type(&entry.response.headers);
-        if mime_type.starts_with(codec::event_stream::MEDIA_TYPE) && !answer.is_empty() {
+        if mime_type.to_ascii_lowercase().starts_with(codec::event_stream::MEDIA_TYPE) && !answer.is_empty() {
             // Behind the last portion that found room, times are its own.
             let last = portions.last().map_or(0.0, |portion| portion.at_s);
             let time_of = |bytes: usize| {

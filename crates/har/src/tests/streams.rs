@@ -301,4 +301,5 @@ fn many_streams_are_bounded() {
     let recording = Recording::read("a.har", har).unwrap_or_else(|error| panic!("{error}"));
     let toml = draft(&[recording], "users.csv").toml;
     assert!(toml.lines().filter(|line| line.starts_with("# left out")).count() <= 64, "{toml}");
+    assert!(toml.contains("or messages behind"), "{toml}");
 }
