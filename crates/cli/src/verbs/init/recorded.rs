@@ -145,8 +145,9 @@ pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<Kept, Failure
                  who answer each other (throng docs recording).\n";
     }
     if draft.has_two_users {
-        text += "\nTwo users came through one address, and the file mixes what they did:\n\
-                 record again with --sessions 2, each user at an address of their own.\n";
+        text += "\nTwo connections at once had different cookies or logins. If two users came through\n\
+                 one address, the file mixes what they did: record again with --sessions 2, each\n\
+                 user at an address of their own.\n";
     }
     if draft.users.is_some() {
         text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
