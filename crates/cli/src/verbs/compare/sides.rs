@@ -18,7 +18,7 @@ pub(super) fn refuse_servers(a: &str, b: &str) -> Result<(), Failure> {
         return Ok(());
     }
     // Requests have a verb of their own, and a WebSocket may be given without its scheme.
-    let verb = |url: &str| if url.starts_with("http") { "http" } else { "echo" };
+    let verb = |url: &str| if url.starts_with("http") && url.contains("://") { "http" } else { "echo" };
     let problem = format!(
         "these are servers, and runs are compared; to measure both in turns: throng compare --run-a '{} {a}' --run-b \
          '{} {b}' --fail-if 'p99 slower by 10%'",
