@@ -15,6 +15,7 @@ mod table;
 use std::env;
 use std::fmt::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::alone::crowd;
@@ -260,17 +261,28 @@ const ELSEWHERE: [(&str, &str); 43] = [
 const OF_SHOOTOUTS: [&str; 2] =
     ["/properties/target/properties/version", "/properties/environment/properties/server_cpus"];
 
+/// Fields of runs in control groups and network namespaces of their own, which not every user may make.
+const OF_PRIVILEGES: [&str; 3] = [
+    "/$defs/generator/properties/throttled_percent",
+    "/$defs/owners/properties/network",
+    "/$defs/server/properties/throttled_percent",
+];
+
 #[test]
 fn every_results_field_is_written() {
     let _alone = alone();
     let fields = Mutex::new(Fields::read());
+    let are_skipped = AtomicBool::new(false);
     // Whatever the figures are: these runs may disturb each other.
     check_all(
         &OF_EVERYTHING,
         |(_, _, line)| (*line).to_owned(),
         |&(host, place, line)| match proof::results(&situation(line, host, line).at(place)) {
             Ok(results) => fields.lock().unwrap().add(&results),
-            Err(why) => skip("fields of the results", &why),
+            Err(why) => {
+                are_skipped.store(true, Ordering::Relaxed);
+                skip("fields of the results", &why);
+            }
         },
     );
     let unmet = fields.into_inner().unwrap().unmet();
@@ -278,6 +290,7 @@ fn every_results_field_is_written() {
         .iter()
         .filter(|pointer| !ELSEWHERE.iter().any(|(known, _)| pointer.starts_with(known)))
         .filter(|pointer| !OF_SHOOTOUTS.contains(&pointer.as_str()))
+        .filter(|pointer| !are_skipped.load(Ordering::Relaxed) || !OF_PRIVILEGES.contains(&pointer.as_str()))
         .collect();
     assert!(unmet.is_empty(), "no run has {unmet:#?}");
 }
