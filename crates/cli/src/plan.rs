@@ -59,7 +59,7 @@ pub(crate) fn plan(inputs: &PlanInputs<'_>) -> Result<Plan, Failure> {
     if is_divided && !tells_apart && !people::tells_apart(&client_spec) {
         if target.built_in_pid().is_none() || client_spec.of_dialect.app.is_some() {
             let problem = format!(
-                "every client joins with the same text, so the server cannot tell rooms apart; {}",
+                "every client joins with the same text, which tells the server of no rooms; {}",
                 people::room_places(&client_spec)
             );
             return Err(Failure::usage(args.people_args.rooms_flag(), problem));

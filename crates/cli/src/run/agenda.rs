@@ -75,8 +75,8 @@ impl Agenda {
         Next::Step(order)
     }
 
-    /// The caveat that a search passed up to the end that it has where the user set none: the most clients of one
-    /// process.
+    /// The caveat that a search passed up to the most clients of one process, where it ends unless the user has it
+    /// end elsewhere.
     fn usual_end(&self) -> Option<Caveat> {
         let found = self.course.capacity().filter(|found| found.at_least)?;
         let most = processes::clients_of_one_process().ok()?;
