@@ -101,7 +101,7 @@ fn generators() -> Vec<Situation> {
             HONEST,
             "echo {ws} --clients 200 -c 200 -d 1s --payload 512KiB --threads 1",
         )
-        .at(Place::Memory(100))
+        .at(Place::Memory(90))
         .how_much(&["unclear: the generator: out of{any}"])
         .by(&["generator"])
         .exits(6),
